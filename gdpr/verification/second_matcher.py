@@ -32,7 +32,9 @@ _UNSPACED: Final = re.compile(
     "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff]"
 )
 _PHONE: Final = re.compile(
-    r"(?<![A-Za-z0-9])(?<![A-Za-z0-9][\-#_])\+?\(?\d(?:[ \t\-./()]{0,3}\d){7,19}"
+    # A number in JSON is an amount, not a line.
+    r'(?<![A-Za-z0-9])(?<!":)(?<!": )(?<![A-Za-z0-9][\-#_])'
+    r"\+?\(?\d(?:[ \t\-./()]{0,3}\d){7,19}"
     r"(?![A-Za-z0-9])(?![,.]\d)"
 )
 # Keys of fields that say who.
@@ -88,13 +90,26 @@ def _digits(text: str) -> str:
     return re.sub(r"\D", "", text.replace("(0)", "")).lstrip("0")
 
 
-def _is_same_line(own: str, other: str) -> bool:
-    """Whether two numbers reach the same line; one may lack the country's prefix."""
-    if own == other:
+def _is_international(text: str) -> bool:
+    return text.lstrip(" (").startswith(("+", "00"))
+
+
+def _is_same_line(one: str, two: str) -> bool:
+    """Whether two numbers reach the same line; one may lack the country's prefix.
+
+    A longer number that does not begin with a prefix is another number.
+    """
+    short, long = sorted((one, two), key=lambda text: len(_digits(text)))
+    if _digits(short) == _digits(long):
         return True
-    short, long = sorted((own, other), key=len)
-    is_national = len(short) >= MIN_DIGITS and len(long) - len(short) <= _PREFIX
-    return is_national and long.endswith(short)
+    extra = len(_digits(long)) - len(_digits(short))
+    is_national = not _is_international(short) and len(_digits(short)) >= MIN_DIGITS
+    return (
+        is_national
+        and _is_international(long)
+        and extra <= _PREFIX
+        and _digits(long).endswith(_digits(short))
+    )
 
 
 # ── The matcher ──────────────────────────────────────────────────────────────
@@ -107,6 +122,7 @@ class _Sought:
     name: Name | None = None
     literal: re.Pattern[str] | None = None
     digits: str = ""
+    number: str = ""
 
 
 @dataclass(slots=True)
@@ -173,8 +189,8 @@ class SecondMatcher:
 
     def _is_in(self, sought: _Sought, text: str) -> bool:
         if sought.digits:
-            lines = (_digits(match[0]) for match in _PHONE.finditer(ascii_of(text)))
-            return any(_is_same_line(sought.digits, line) for line in lines)
+            lines = (match[0] for match in _PHONE.finditer(ascii_of(text)))
+            return any(_is_same_line(sought.number, line) for line in lines)
         if sought.literal is not None:
             return sought.literal.search(_plain(text)) is not None
         assert sought.name is not None  # noqa: S101
@@ -201,7 +217,7 @@ def _is_same(own: Identifier, other: Identifier) -> bool:
     if own.kind != other.kind:
         return False
     if own.kind == "phone":
-        return _is_same_line(_digits(own.value), _digits(other.value))
+        return _is_same_line(own.value, other.value)
     if own.kind == "name" and Name(own.value).is_sought:
         return Name(own.value).is_written_like(Name(other.value))
     return _plain(own.value).strip(" @") == _plain(other.value).strip(" @")
@@ -221,7 +237,9 @@ def _sought(identifier: Identifier) -> _Sought | None:
         return None
     if identifier.kind == "phone":
         digits = _digits(identifier.value)
-        return _Sought([], digits=digits) if len(digits) >= MIN_DIGITS else None
+        if len(digits) < MIN_DIGITS:
+            return None
+        return _Sought([], digits=digits, number=identifier.value)
     anchor = max(WORD.findall(ascii_of(_plain(identifier.value))), key=len, default="")
     anchors = [frozenset((anchor.lower(),))]
     if not anchor:
