@@ -126,9 +126,12 @@ OUT_OF_REACH: Final[dict[str, str]] = {
     "providers": gettext_noop(
         "What a remote memory provider or gateway was told, and keeps."
     ),
-    "mail": gettext_noop("Messages sent by mail; they hold no names of subjects."),
+    "mail": gettext_noop(
+        "Messages sent by mail, such as invitations and reminders: their receivers keep"
+        " what they keep."
+    ),
     "standard_error": gettext_noop(
-        "Log lines that somebody collects; no body is ever in one."
+        "Log lines on standard error: who collects them keeps what they keep."
     ),
 }
 

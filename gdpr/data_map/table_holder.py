@@ -139,6 +139,11 @@ class TableHolder(Holder):
         self.tables = tuple(table.label for table in tables)
         self._tables = tables
 
+    @property
+    def declarations(self) -> tuple[Table, ...]:
+        """The tables as they were declared."""
+        return self._tables
+
     # ── Finding ──────────────────────────────────────────────────────────────
     def find(self, person: Person) -> Iterator[RowMatch]:
         own = self.own(person)

@@ -8,7 +8,9 @@ change log before each answer and overwrite erased rows.
 
 from __future__ import annotations
 
+import gc
 import os
+import re
 import secrets
 import threading
 import time
@@ -17,7 +19,8 @@ from datetime import timedelta
 from typing import Final
 
 import structlog
-from django.db import connections
+from django.core.signals import request_finished
+from django.db import connection, connections
 from django.db.models.functions import Now
 
 from episodic.index import engine
@@ -27,6 +30,8 @@ from episodic.vectors import pg_mean
 from episodic.vectors.scan import ScanIndex
 from gdpr import linking
 from gdpr.models import ForgetOrder, LiveProcess
+from memory.accounts import api_keys
+from memory.scanner import scanner_words
 from memory.word_index import ranking as word_ranking
 
 POLL_SECONDS: Final = 1.0
@@ -44,8 +49,10 @@ def flush(workspace_id: str) -> None:
 
     The words and vectors of a workspace are brought up to date: erased rows are
     overwritten. Means of vectors are taken again. What its agents asked since the
-    recall log was last written is dropped.
+    recall log was last written is dropped, as are words that the scanner remembers,
+    keys with their end users, and compiled expressions, which hold names.
     """
+    global _flushes
     question_log.drop(workspace_id)
     word_ranking.forget(workspace_id)
     linking.clear_cache()
@@ -55,6 +62,36 @@ def flush(workspace_id: str) -> None:
     if isinstance(index, ScanIndex):
         index.catch_up(workspace_id)
     pg_mean.clear()
+    _flushes += 1
+    forget_texts()
+
+
+def forget_texts() -> None:
+    """Drop what keeps texts beside the caches of a workspace, and unused objects."""
+    scanner_words.forget()
+    api_keys.forget()
+    re.purge()
+    gc.collect()
+    shrink_pages()
+
+
+# How often this process flushed, and up to which flush a thread's pages were dropped.
+_flushes = 0
+_thread = threading.local()
+
+
+def shrink_pages(**_: object) -> None:
+    """Drop the pages that SQLite keeps for this thread's connection, after a flush.
+
+    Each thread has a connection of its own, and only it may use it: this is called
+    after every request too.
+    """
+    if getattr(_thread, "flushes", 0) == _flushes:
+        return
+    _thread.flushes = _flushes
+    if connection.vendor == "sqlite" and connection.connection is not None:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA shrink_memory")
 
 
 # ── Receiving ────────────────────────────────────────────────────────────────
@@ -129,6 +166,7 @@ def listen() -> Listener:
                 listener = Listener()
                 listener.start()
                 _listeners[os.getpid()] = listener
+                request_finished.connect(shrink_pages, dispatch_uid="shrink pages")
     return _listeners[os.getpid()]
 
 

@@ -115,6 +115,8 @@ def _erase(run: Run) -> None:
     report = finish.clean(run)
     finish.search_all(run, report)
     finish.close(run, report)
+    # The search compiled expressions of the names once more.
+    process_caches.forget_texts()
 
 
 def _ensure_steps(run: Run) -> None:

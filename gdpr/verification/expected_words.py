@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
@@ -145,7 +145,8 @@ def files(known_files: KnownFiles, overlap: int) -> Iterator[bytes]:
     """Yield the content of known files in pieces."""
     for path in file_scan.files():
         if known_files(path):
-            yield from file_scan.pieces(path, overlap)
+            with suppress(OSError):
+                yield from file_scan.pieces(path, overlap)
 
 
 def shared_patterns(finder: Finder, known_files: KnownFiles) -> set[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +13,9 @@ from django.conf import settings
 from django.db import connection
 from django.utils.translation import gettext_noop
 
+from gdpr import encrypted_file
 from gdpr.data_map.base import Trace
+from gdpr.verification import packed_files
 from gdpr.verification.byte_search import Finder
 from gdpr.verification.report import Beat, Report, no_beat
 
@@ -21,6 +23,9 @@ from gdpr.verification.report import Beat, Report, no_beat
 PIECE: Final = 1024 * 1024
 # The context of a short name that is needed to tell it from chance.
 MARGIN: Final = 8
+# Why the content of a file was not searched, beside the kinds of ``packed_files``.
+ENCRYPTED: Final = "encrypted"
+UNREADABLE: Final = "unreadable"
 DATABASE_SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
 
 
@@ -94,14 +99,45 @@ def _of_file(path: Path) -> Iterator[bytes]:
 
 
 def pieces(path: Path, overlap: int) -> Iterator[bytes]:
-    """Yield a file in overlapping pieces; a file deleted meanwhile just ends."""
+    """Yield a file in overlapping pieces; a file deleted meanwhile just ends.
+
+    Raises OSError when it cannot be read.
+    """
     tail = b""
     try:
         for data in _of_database(path) if _is_database(path) else _of_file(path):
             yield tail + data
             tail = data[-overlap:] if overlap else b""
-    except OSError:
+    except FileNotFoundError:
         return
+
+
+def _unpacked(path: Path, overlap: int, report: Report) -> Iterator[bytes]:
+    """Yield what is in a packed file; count in the report what was not opened."""
+    if _is_database(path):
+        return
+    with path.open("rb") as file:
+        head = file.read(packed_files.HEAD)
+        file.seek(0)
+        if head.startswith(encrypted_file.MAGIC):
+            report.not_read[ENCRYPTED] += 1
+        elif packed_files.kind(head):
+            try:
+                yield from packed_files.contents(file, overlap)
+                report.unpacked += 1
+            except packed_files.NotOpened as reason:
+                report.not_read[str(reason)] += 1
+
+
+def _all_pieces(path: Path, overlap: int, report: Report) -> Iterator[bytes]:
+    """Yield a file as it lies on the disk, and unpacked if it is packed."""
+    try:
+        yield from pieces(path, overlap)
+        yield from _unpacked(path, overlap, report)
+    except FileNotFoundError:
+        return
+    except OSError:
+        report.not_read[UNREADABLE] += 1
 
 
 def search(
@@ -125,9 +161,10 @@ def search(
         if "…" in where:
             report.traces.append(Trace("files", where, gettext_noop("name of a file")))
         if skip(path):
+            report.skipped += 1
             continue
         report.files += 1
-        for piece in pieces(path, overlap):
+        for piece in _all_pieces(path, overlap, report):
             beat()
             report.bytes += len(piece)
             hits = finder.find(piece)
@@ -135,3 +172,17 @@ def search(
                 first.update(dict.fromkeys(hits - first.keys(), where))
                 finder.drop(hits)
     return first
+
+
+def holding(
+    finder: Finder, paths: Iterable[Path], beat: Beat = no_beat
+) -> dict[Path, set[bytes]]:
+    """Return the files that hold some of the byte strings, with those they hold."""
+    overlap = max(0, finder.longest - 1) + MARGIN
+    hits_by_path: dict[Path, set[bytes]] = {}
+    for path in paths:
+        for piece in pieces(path, overlap):
+            beat()
+            if hits := finder.find(piece):
+                hits_by_path.setdefault(path, set()).update(hits)
+    return hits_by_path

@@ -8,22 +8,20 @@ tried repeatedly with a short lock timeout.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
-from django.db import DatabaseError, OperationalError, ProgrammingError, connection
+from django.db import OperationalError, ProgrammingError, connection
 from django.utils.translation import gettext_noop
 
+from gdpr.verification import write_ahead_log
 from gdpr.verification.report import Beat, no_beat
+from gdpr.verification.server_files import scalar
 
 TRIES: Final = 30
 WAIT: Final = 0.5
 # Times WAIT: how long to wait for transactions that began earlier.
 MAX_WAITS: Final = 240
-LOG_SWITCHES: Final = 4
-# The server's folder of the write-ahead log.
-WAL: Final = "pg_wal"
 PATIENCE: Final = "500ms"
 OPEN_TRANSACTION: Final = gettext_noop(
     "A transaction of this server that began before the erasure is still open, so that"
@@ -33,28 +31,17 @@ SAMPLES: Final = gettext_noop(
     "Values the planner had sampled (pg_statistic) leave its file with the next vacuum"
     " of the system catalogue, which only a superuser may force."
 )
-SEGMENTS: Final = gettext_noop(
-    "Segments of the write-ahead log hold earlier states of rows until the server"
-    " overwrites or removes them."
-)
 ELSEWHERE: Final = gettext_noop(
-    "Replicas, archived segments, base backups and other databases of this server are"
-    " out of reach; they end with their own retention."
+    "Replicas, archived segments of the write-ahead log, base backups and other"
+    " databases of this server are out of reach; they end with their own retention."
 )
 REWRITTEN: Final = gettext_noop("VACUUM FULL and ANALYZE of {table}")
 LOCKED: Final = gettext_noop("{table} could not be rewritten: somebody holds it.")
-LOG_MOVED: Final = gettext_noop("CHECKPOINT and pg_switch_wal")
 
 
 def _run(sql: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(sql)
-
-
-def _scalar(sql: str, params: list[Any] | None = None) -> Any:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, params)
-        return cursor.fetchone()[0]
 
 
 def _try(sql: str, params: list[str] | None = None) -> bool:
@@ -124,9 +111,9 @@ def wait_for_older_transactions(beat: Beat = no_beat) -> bool:
     Then deleted rows are dead for everybody, and a rewrite leaves them out.
     """
     # The id of a new transaction that ends at once.
-    last = _scalar("SELECT (pg_current_xact_id()::xid)::text")
+    last = scalar("SELECT (pg_current_xact_id()::xid)::text")
     for attempt in range(MAX_WAITS):
-        if not _scalar(_EARLIER, [last]):
+        if not scalar(_EARLIER, [last]):
             return True
         beat()
         if attempt + 1 < MAX_WAITS:
@@ -139,29 +126,6 @@ def _statistics() -> str:
     if _try("VACUUM FULL pg_statistic"):
         return ""
     return SAMPLES
-
-
-def _log() -> str:
-    """Switch the write-ahead log as far as allowed; return what remains, or empty."""
-    is_moved = _try("CHECKPOINT")
-    for _ in range(LOG_SWITCHES):
-        is_moved = _try("SELECT pg_switch_wal()") and is_moved
-    is_moved = _try("CHECKPOINT") and is_moved
-    if is_moved and not keeps_log():
-        return ""
-    return SEGMENTS
-
-
-def keeps_log() -> bool:
-    """Whether the server recycles old segments of its log."""
-    return _setting("wal_recycle") != "off"
-
-
-def _setting(name: str) -> str:
-    try:
-        return str(_scalar("SELECT current_setting(%s, true)", [name]) or "")
-    except DatabaseError:
-        return ""
 
 
 def clean(
@@ -178,53 +142,7 @@ def clean(
         beat()
     if not todo and not wait_for_older_transactions(beat):
         todo.append(OPEN_TRANSACTION)
-    remains = [sentence for sentence in (_statistics(), _log()) if sentence]
-    methods.append(LOG_MOVED)
-    remains.append(ELSEWHERE)
-    return methods, remains, todo
-
-
-def _own_number() -> str:
-    """Return the oid of this database, the name of its folders."""
-    sql = "SELECT oid::text FROM pg_database WHERE datname = current_database()"
-    return str(_scalar(sql))
-
-
-def roots() -> list[Path]:
-    """Return the server's data folders, if readable from here.
-
-    Tablespaces are links in the data folder, which ``os.walk`` does not follow.
-    """
-    top = folder()
-    if top is None:
-        return []
-    number = _own_number()
-    spaces = [path.resolve() for path in top.glob(f"pg_tblspc/*/PG_*/{number}")]
-    return [top, *spaces]
-
-
-def other_databases() -> Callable[[Path], bool]:
-    """Return a predicate for the files of other databases on the same server.
-
-    Their owners have to erase the person there.
-    """
-    top = folder()
-    base, number = (top / "base" if top else None), _own_number()
-
-    def is_other(path: Path) -> bool:
-        if base is None or not path.is_relative_to(base):
-            return False
-        place = path.relative_to(base).parts[0]
-        return place.isdigit() and place != number
-
-    return is_other
-
-
-def folder() -> Path | None:
-    """Return the server's data folder, None when it is not readable from here."""
-    name = _setting("data_directory")
-    path = Path(name) if name else None
-    try:
-        return path if path and any(path.iterdir()) else None
-    except OSError:
-        return None
+    rotated, not_rotated = write_ahead_log.rotate(beat)
+    samples = _statistics()
+    remains = [*([samples] if samples else []), *not_rotated, ELSEWHERE]
+    return [*methods, *rotated], remains, todo

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,8 +22,10 @@ class Report:
     """How much was searched for, in how much data, and what was found.
 
     ``shared`` counts strings that rows which stay contain too: finding one in a file
-    proves nothing. ``checkpoint`` is SQLite's answer (busy, pages in the log, pages
-    moved), None elsewhere.
+    proves nothing. ``files`` and ``bytes`` were read by the search of bytes, ``tables``
+    and ``rows`` by the second matcher. ``checkpoint`` is SQLite's answer (busy, pages
+    in the log, pages moved), None elsewhere. ``skipped`` files are read in another way;
+    ``not_read`` counts files by why their content was not searched in full.
     """
 
     searches: int = 0
@@ -32,6 +35,11 @@ class Report:
     shared: int = 0
     files: int = 0
     bytes: int = 0
+    tables: int = 0
+    rows: int = 0
+    unpacked: int = 0
+    skipped: int = 0
+    not_read: Counter[str] = field(default_factory=Counter)
     traces: list[Trace] = field(default_factory=list)
     checkpoint: list[int] | None = None
     methods: list[str] = field(default_factory=list)
@@ -54,6 +62,11 @@ class Report:
             "shared": self.shared,
             "files": self.files,
             "bytes_searched": self.bytes,
+            "tables": self.tables,
+            "rows": self.rows,
+            "files_unpacked": self.unpacked,
+            "files_skipped": self.skipped,
+            "files_not_read": dict(self.not_read),
             "found": len(self.traces),
             "traces": [
                 {"place": trace.place, "where": trace.where, "what": trace.description}

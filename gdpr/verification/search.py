@@ -21,9 +21,12 @@ from gdpr.verification import (
     byte_search,
     expected_words,
     file_scan,
-    postgres,
     read_paths,
+    second_search,
+    server_files,
     sqlite,
+    statements,
+    write_ahead_log,
 )
 from gdpr.verification.byte_search import Finder
 from gdpr.verification.expected_words import KnownFiles
@@ -38,14 +41,6 @@ MAX_ROWS: Final = 10_000
 SAMPLE_EVERY: Final = 10
 BEAT_SECONDS: Final = 1.0
 # The report's lines and descriptions; they are stored as they stand here.
-ASKED: Final = gettext_noop("every place and every reading path asked by name")
-AS_WORDS: Final = gettext_noop("{count} identifiers sought as words in every text")
-IN_FIELDS: Final = gettext_noop(
-    "{count} identifiers, ordinary words or numbers, sought in links and in fields that"
-    " say who, and not in texts"
-)
-BYTES: Final = gettext_noop("bytes of every file searched, in every encoding")
-WORD_LISTS: Final = gettext_noop("word lists of both indexes read")
 STRINGS: Final = gettext_noop("{count} strings in its bytes")
 STALE_WORDS: Final = gettext_noop("{count} words of rows that are gone")
 # The id of a journal entry without its prefix ``j_``.
@@ -108,7 +103,7 @@ def run(
     """Search for a person everywhere, after the database was cleaned.
 
     Read paths come first, so that the byte search finds anything they leave behind. The
-    holders verify while the bytes are searched; both only read.
+    holders verify, and the second matcher searches, while the bytes are searched.
     """
     count, traces = read_paths.search(person)
     report.searches += count
@@ -122,10 +117,11 @@ def run(
             report.searches += 1
             report.traces += _without_kept(person, holder.verify(person))
             beat()
+        second_search.search(person, report, beat)
 
     search_bytes(person, tokens(), report, verify_holders, beat)
-    report.methods.append(ASKED)
-    report.methods += _method_lines(report)
+    report.methods += statements.methods(report)
+    report.remains += statements.not_searched(report, MAX_WORDS, MAX_ROWS)
 
 
 # Places whose rows have the ids of entries.
@@ -151,14 +147,6 @@ def _without_kept(person: Person, traces: Iterable[Trace]) -> list[Trace]:
     return remaining
 
 
-def _method_lines(report: Report) -> list[str]:
-    """Return the report's sentences on how identifiers were searched for."""
-    lines = [AS_WORDS.format(count=report.as_words)]
-    if report.in_fields:
-        lines.append(IN_FIELDS.format(count=report.in_fields))
-    return lines
-
-
 def search_bytes(
     person: Person,
     tokens: set[bytes],
@@ -181,12 +169,14 @@ def search_bytes(
         other_work()
         while not wait([scan], BEAT_SECONDS).done:
             beat()
-    first = scan.result()
+    first, in_log = scan.result()
+    hits = set(first).union(*in_log.values())
     # A string that rows which stay contain too is not a trace.
     shared_patterns = (
-        expected_words.shared_patterns(Finder(first), known_files) if first else ()
+        expected_words.shared_patterns(Finder(hits), known_files) if hits else set()
     )
     report.shared += len(shared_patterns)
+    _judge_log(in_log, shared_patterns, report)
     counts = Counter(
         where for pattern, where in first.items() if pattern not in shared_patterns
     )
@@ -194,18 +184,40 @@ def search_bytes(
         Trace("files", where, STRINGS.format(count=count))
         for where, count in counts.items()
     ]
-    report.methods.append(BYTES)
     report.remains += byte_search.too_short(names)
+
+
+def _judge_log(
+    in_log: dict[Path, set[bytes]], shared_patterns: set[bytes], report: Report
+) -> None:
+    """Say what PostgreSQL's write-ahead log still holds.
+
+    No trace: nothing that a case can do removes it, and the server overwrites it.
+    """
+    if connection.vendor != "postgresql":
+        return
+    segments = write_ahead_log.files()
+    if not segments:
+        report.remains.append(write_ahead_log.NOT_READ)
+        return
+    count = sum(not hits <= shared_patterns for hits in in_log.values())
+    report.methods.append(write_ahead_log.SEARCHED.format(count=len(segments)))
+    if count:
+        report.remains.append(write_ahead_log.held(count, len(segments)))
 
 
 class _Stopped(Exception):
     """The scan was cancelled."""
 
 
+# Byte string → the first file with it; segment of the log → the strings in it.
+_Hits = tuple[dict[bytes, str], dict[Path, set[bytes]]]
+
+
 @contextmanager
 def _scan(
     patterns: Finder, names: Finder, known_files: KnownFiles, report: Report
-) -> Iterator[Future[dict[bytes, str]]]:
+) -> Iterator[Future[_Hits]]:
     """Search every file in a thread without database access.
 
     Leaving the block early cancels it.
@@ -217,16 +229,26 @@ def _scan(
             raise _Stopped
 
     skip = _skipped_files(known_files)
+    is_server = connection.vendor == "postgresql"
     # Folders of the database server outside the data folder.
-    roots = postgres.roots() if connection.vendor == "postgresql" else []
+    roots = server_files.roots() if is_server else []
+    segments = write_ahead_log.files() if is_server else []
+
+    def read() -> _Hits:
+        # The search drops what it found; the log is searched for everything.
+        in_log = file_scan.holding(patterns, segments, check)
+        return file_scan.search(patterns, names, own, skip, roots, check), in_log
+
     with ThreadPoolExecutor(1, thread_name_prefix="residue") as thread:
         try:
-            search = file_scan.search
-            yield thread.submit(search, patterns, names, own, skip, roots, check)
+            yield thread.submit(read)
         finally:
             stopping.set()
     report.files += own.files
     report.bytes += own.bytes
+    report.unpacked += own.unpacked
+    report.skipped += own.skipped
+    report.not_read += own.not_read
     report.traces += own.traces
 
 
@@ -234,11 +256,9 @@ def _skipped_files(known_files: KnownFiles) -> Callable[[Path], bool]:
     """Return whether a file is read in another way, or reported as out of reach."""
     if connection.vendor != "postgresql":
         return known_files
-    keeps_log, is_of_others = postgres.keeps_log(), postgres.other_databases()
+    is_of_others = server_files.other_databases()
     return lambda path: (
-        known_files(path)
-        or (keeps_log and postgres.WAL in path.parts)
-        or is_of_others(path)
+        known_files(path) or server_files.WAL in path.parts or is_of_others(path)
     )
 
 
@@ -279,7 +299,7 @@ def _listed_tokens(tokens: set[bytes], names: list[str], report: Report) -> set[
         Trace("word index", index, STALE_WORDS.format(count=count))
         for index, count in sqlite.stale(terms_by_index).items()
     ]
-    report.methods.append(WORD_LISTS)
+    report.methods.append(statements.WORD_LISTS)
     terms = {term for entries in terms_by_index.values() for _, term in entries}
     return {
         tokens_by_word[word]

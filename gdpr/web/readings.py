@@ -20,7 +20,16 @@ from gdpr.certificates import limits, statement, version_1
 from gdpr.data_map import memory_files, process
 from gdpr.erasure import finish, runner
 from gdpr.models import CaseKind
-from gdpr.verification import byte_search, postgres, read_paths, search
+from gdpr.verification import (
+    byte_search,
+    postgres,
+    read_paths,
+    search,
+    second_search,
+    server_files,
+    statements,
+    write_ahead_log,
+)
 from memory.figures import grouped
 from memory.rules.stored_sentences import translated
 
@@ -48,8 +57,23 @@ TEMPLATES: Final = (
     postgres.REWRITTEN,
     postgres.LOCKED,
     read_paths.RECALLED,
-    search.AS_WORDS,
-    search.IN_FIELDS,
+    statements.ASKED,
+    statements.AS_WORDS,
+    statements.IN_FIELDS,
+    statements.BYTES,
+    statements.UNPACKED,
+    statements.SAMPLED,
+    statements.SHARED,
+    statements.SKIPPED,
+    statements.NOT_OPENED,
+    statements.SEALED,
+    statements.UNREAD,
+    second_search.SECOND,
+    server_files.SERVER_LOG,
+    server_files.OTHER_DATABASES,
+    write_ahead_log.ROTATED,
+    write_ahead_log.SEARCHED,
+    write_ahead_log.HELD,
     search.STRINGS,
     search.STALE_WORDS,
 )
@@ -92,6 +116,7 @@ PLACES: Final = {
     "caches": pgettext_lazy("stored data", "Caches"),
     "logs": pgettext_lazy("stored data", "Logs"),
     "subjects": pgettext_lazy("stored data", "Subjects"),
+    "tables": pgettext_lazy("stored data", "Tables"),
 }
 _END: Final = re.compile(r"(?<=[.!?]) ")
 

@@ -128,6 +128,11 @@ def _agent_key(key_digest: str, columns: tuple[Any, ...]) -> tuple[AgentKey, Act
     return key, _agent_actor(key)
 
 
+def forget() -> None:
+    """Drop the keys kept in memory: one may name its end user."""
+    _agent_key.cache_clear()
+
+
 def _find_agent(key_digest: str) -> tuple[AgentKey, Actor] | None:
     """Return an agent's key and actor, None for an unknown key.
 

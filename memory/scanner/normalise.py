@@ -128,6 +128,11 @@ def unmask(view: View) -> tuple[View | None, list[tuple[int, int]]]:
     return plain_view, [(start, end) for _, start, end in parts]
 
 
+def forget() -> None:
+    """Drop the words kept in memory: they are readable."""
+    _unmask_word.cache_clear()
+
+
 @lru_cache(maxsize=16384)
 def _unmask_word(word: str) -> str:
     """The Latin word written with look-alikes; empty for an ordinary word."""

@@ -14,7 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from gdpr import erasure
 from gdpr.models import CaseState
-from gdpr.verification import postgres
+from gdpr.verification import postgres, server_files
 from tests import waiting
 from tests.gdpr import erasing
 from tests.gdpr.erasing import WORD
@@ -39,7 +39,7 @@ def _written_out() -> None:
 
 
 def test_a_rewritten_table_holds_nothing_of_deleted_rows(shared_world: World) -> None:
-    folder = postgres.folder()
+    folder = server_files.folder()
     assert folder is not None, "the test's own server is on this machine"
     row = shared_world.entry(f"about {WORD}")
     _written_out()
@@ -77,7 +77,7 @@ def test_a_run_ends_with_the_tables_clean(shared_world: World) -> None:
     erasing.lived_in(shared_world)
     case = erasing.erased(shared_world, erasing.maria(shared_world))
     assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
-    folder = postgres.folder()
+    folder = server_files.folder()
     assert folder is not None
     assert not _tables_hold(folder, WORD)
 
@@ -109,13 +109,13 @@ def test_what_another_database_of_the_server_says_is_no_trace(
         cursor.execute("CHECKPOINT")
     case = erasing.erased(shared_world, erasing.maria(shared_world))
     assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
-    folder = postgres.folder()
+    folder = server_files.folder()
     assert folder is not None
     assert _tables_hold(folder, WORD, neighbour), "the neighbour keeps its own"
 
 
 def test_samples_of_a_table_that_is_empty_now_go(shared_world: World) -> None:
-    folder = postgres.folder()
+    folder = server_files.folder()
     assert folder is not None
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE sampled (word text)")
@@ -172,7 +172,7 @@ def test_a_transaction_that_began_before_keeps_dead_rows_and_is_told(
     early: BaseDatabaseWrapper,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    folder = postgres.folder()
+    folder = server_files.folder()
     assert folder is not None
     row = shared_world.entry(f"about {WORD}")
     with early.cursor() as cursor:
@@ -200,7 +200,7 @@ def test_a_transaction_that_writes_in_another_database_keeps_dead_rows_too(
     neighbour: psycopg.Connection,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    folder = postgres.folder()
+    folder = server_files.folder()
     assert folder is not None
     row = shared_world.entry(f"about {WORD}")
     neighbour.autocommit = False

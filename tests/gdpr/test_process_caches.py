@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, Any
 
 import pytest
 from django.db.models.functions import Now
@@ -21,6 +22,7 @@ from episodic.vectors.scan import ScanIndex
 from gdpr import linking
 from gdpr.erasure import finish, process_caches
 from gdpr.models import CaseState, ForgetOrder, LiveProcess
+from memory.scanner import ciphers, normalise
 from tests.episodic import matrices
 from tests.gdpr import erasing
 from tests.gdpr.erasing import MAIL, WORD
@@ -162,3 +164,31 @@ def test_a_matrix_nobody_asks_is_wiped_as_well(world: World) -> None:
     process_caches.flush(world.acme.id)
     assert matrix.position(entry.id) is None
     assert matrices.is_wiped(view, at)
+
+
+@pytest.mark.django_db
+def test_words_and_expressions_kept_in_memory_are_dropped(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    purged: list[bool] = []
+    monkeypatch.setattr(re, "purge", lambda: purged.append(True))
+    ciphers.unleet("m4ria")
+    normalise._unmask_word("Mаria")
+    process_caches.flush(world.acme.id)
+    assert ciphers.unleet.cache_info().currsize == 0
+    assert normalise._unmask_word.cache_info().currsize == 0
+    assert purged == [True]
+
+
+@pytest.mark.sqlite
+@pytest.mark.django_db
+def test_a_thread_drops_its_pages_once_after_each_flush(
+    world: World, django_assert_num_queries: Any
+) -> None:
+    process_caches.flush(world.acme.id)
+    with django_assert_num_queries(0):
+        process_caches.shrink_pages()
+    process_caches._flushes += 1
+    with django_assert_num_queries(1) as queries:
+        process_caches.shrink_pages()
+    assert queries.captured_queries[0]["sql"] == "PRAGMA shrink_memory"

@@ -1,0 +1,199 @@
+"""What encoded texts say: escapes resolved, and words decoded that may be encodings.
+
+Nothing here is shared with ``gdpr.matching``: this decodes with the standard library
+what the first search may compare in its encoded form.
+"""
+
+from __future__ import annotations
+
+import binascii
+import html
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Final
+from urllib.parse import unquote
+
+# Separates two texts; a text that decodes to one is read by itself.
+END: Final = "\x00"
+ROUNDS: Final = 3
+# Shorter words are no address and no full name in base64 or hexadecimal digits.
+MIN_ENCODED: Final = 12
+MIN_HEX: Final = 20
+_PERCENT: Final = re.compile(r"%[0-9A-Fa-f]{2}")
+_QUOTED: Final = re.compile(r"(?:=[0-9A-Fa-f]{2})+")
+_SOFT_BREAK: Final = re.compile(r"=[ \t]*\r?\n")
+_HTML: Final = re.compile(r"&(?:#[xX]?[0-9A-Fa-f]{1,7}|[A-Za-z]{2,8});")
+# Literal beginnings first: an expression that begins otherwise is tried everywhere.
+_JSON: Final = re.compile(
+    r"\\(?:u[0-9A-Fa-f]{4}(?:\\u[0-9A-Fa-f]{4})*|x[0-9A-Fa-f]{2}|[nrtbf\"'/\\])"
+)
+_SIGNS: Final = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " "}
+_HYPHEN: Final = re.compile(r"[-\u2010\u00ad](?<=\w.)\s{0,4}?\r?\n\s{0,8}(?=\w)")
+# Encoded lines of a letter have 60 to 76 characters.
+_WRAPPED: Final = re.compile(r"\n(?<=[A-Za-z0-9+/]{60}\n)(?=[A-Za-z0-9+/])")
+_WORD: Final = re.compile(rf"[A-Za-z0-9+/_\-]{{{MIN_ENCODED},}}")
+_HEX: Final = re.compile(rf"[0-9A-Fa-f]{{{MIN_HEX},}}")
+_EDGES: Final = re.compile(r"[+/_\-]")
+_URL_SAFE: Final = str.maketrans("-_", "+/")
+_LAYOUT: Final = str.maketrans("", "", "\r\n\t")
+_ALIGNMENTS: Final = 4
+
+
+# ── Escapes ──────────────────────────────────────────────────────────────────
+def _from_percent(text: str) -> str:
+    return unquote(text, errors="replace") if _PERCENT.search(text) else text
+
+
+def _from_html(text: str) -> str:
+    return html.unescape(text) if "&" in text and _HTML.search(text) else text
+
+
+def _quoted(match: re.Match[str]) -> str:
+    return _decoded(bytes.fromhex(match[0].replace("=", "")))
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _from_quoted_printable(text: str) -> str:
+    if "=" not in text:
+        return text
+    return _QUOTED.sub(_quoted, _SOFT_BREAK.sub("", text))
+
+
+def _json(match: re.Match[str]) -> str:
+    escape = match[0]
+    if escape[1] == "u":
+        data = bytes.fromhex(escape.replace("\\u", ""))
+        return data.decode("utf-16-be", "replace")
+    if escape[1] == "x":
+        return chr(int(escape[2:], 16))
+    return _SIGNS.get(escape[1], escape[1])
+
+
+def _from_json(text: str) -> str:
+    return _JSON.sub(_json, text) if "\\" in text else text
+
+
+def _without_hyphens(text: str) -> str:
+    return _HYPHEN.sub("", text) if "\n" in text else text
+
+
+_STEPS: Final = (_from_json, _from_percent, _from_html, _from_quoted_printable)
+
+
+def _resolved(text: str) -> str:
+    for step in _STEPS:
+        text = step(text)
+    return text
+
+
+def readings(texts: Sequence[str]) -> Iterator[dict[int, str]]:
+    """Yield the texts as written, then those that read differently once resolved.
+
+    Each reading is index → text. Words divided at the end of a line are joined in a
+    reading of their own.
+    """
+    current = {at: text.replace(END, " ") for at, text in enumerate(texts)}
+    for _ in range(ROUNDS + 1):
+        if not current:
+            return
+        yield current
+        joined = _changed(current, _without_hyphens)
+        if joined:
+            yield joined
+        current = _changed(current, _resolved)
+
+
+def _changed(texts: dict[int, str], step: Callable[[str], str]) -> dict[int, str]:
+    """Return the texts that a step changes; all are read at once unless that mixes."""
+    together = END.join(texts.values())
+    result = step(together)
+    if result == together:
+        return {}
+    parts = result.split(END)
+    if len(parts) != len(texts):
+        parts = [step(text).replace(END, " ") for text in texts.values()]
+    pairs = zip(texts.items(), parts, strict=True)
+    return {index: part for (index, text), part in pairs if part != text}
+
+
+# ── Encoded words ────────────────────────────────────────────────────────────
+class Words:
+    """Decodes the words of texts; each distinct word once."""
+
+    def __init__(self) -> None:
+        self._meanings: dict[str, tuple[str, ...]] = {}
+
+    def among(self, texts: Mapping[int, str]) -> Iterator[tuple[int, str]]:
+        """Yield what words say in base64 or hexadecimal, with their text's index.
+
+        Only what decodes to readable text: most words do not.
+        """
+        body = END.join(texts.values())
+        body = _WRAPPED.sub("", body.replace("\r\n", "\n"))
+        words = set(_WORD.findall(body))
+        for word in words - self._meanings.keys():
+            self._meanings[word] = tuple(_meanings(word)) if _may_mean(word) else ()
+        indexes = list(texts)
+        # The offset at which the text after each begins.
+        starts = list(accumulate(len(text) + 1 for text in body.split(END)))
+        for word in words:
+            for meaning in self._meanings[word]:
+                at = body.find(word)
+                while at >= 0:
+                    index = bisect_right(starts, at)
+                    yield indexes[index], meaning
+                    at = body.find(word, starts[index])
+
+
+def _may_mean(word: str) -> bool:
+    """Whether a word may be an encoding: ids and paths in small letters are none."""
+    return not word.islower() or len(word) >= MIN_HEX
+
+
+def _meanings(word: str) -> Iterator[str]:
+    # Base64 mixes capitals with other letters; words, ids and paths rarely do.
+    if not (word[1:].islower() or word.isupper()):
+        yield from _from_base64(word)
+    for match in _HEX.finditer(word):
+        yield from _from_hex(match[0])
+
+
+def _from_base64(word: str) -> Iterator[str]:
+    parts = dict.fromkeys((word, *_EDGES.split(word)))
+    for part in parts:
+        for offset in range(_ALIGNMENTS):
+            stretch = part[offset:].translate(_URL_SAFE)
+            stretch = stretch[: len(stretch) - (len(stretch) % 4 == 1)]
+            if len(stretch) >= MIN_ENCODED:
+                data = binascii.a2b_base64(stretch + "=" * (-len(stretch) % 4))
+                yield from _readable(data)
+
+
+def _from_hex(word: str) -> Iterator[str]:
+    for offset in range(2):
+        stretch = word[offset:]
+        yield from _readable(bytes.fromhex(stretch[: len(stretch) // 2 * 2]))
+
+
+def _readable(data: bytes) -> Iterator[str]:
+    """Yield bytes as text when they are text in a usual encoding."""
+    if data.count(b"\x00") * 3 > len(data):
+        encodings = ("utf-16-le", "utf-16-be")
+    else:
+        encodings = ("utf-8", "latin-1")
+    for encoding in encodings:
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if text.translate(_LAYOUT).isprintable():
+            yield text
+            return

@@ -1,0 +1,208 @@
+"""The second search: every row and memory file, read raw, by the second matcher.
+
+It does not ask holders for rows, so that neither a form the first matcher misses nor a
+column that nobody declared escapes both. What is kept for a reason is left out by its
+column, and what was decided to be kept by its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+from django.utils.translation import gettext_noop
+
+from gdpr.data_map import memory_files, registry
+from gdpr.data_map.base import Person, Trace
+from gdpr.data_map.table_holder import TableHolder
+from gdpr.matching.common_words import Reach, reach
+from gdpr.verification import raw_rows
+from gdpr.verification.raw_rows import RawTable, Row
+from gdpr.verification.report import Beat, Report, no_beat
+from gdpr.verification.second_matcher import KINDS, Identifier, SecondMatcher
+from memory.models import MemoryVersion
+
+# Columns that say who acted, by account or label: kept to account for access.
+ACTING: Final[dict[str, frozenset[str]]] = {
+    "journal_entries": frozenset({"actor_id"}),
+    "journal_entries_archived": frozenset({"actor_id"}),
+    "gdpr_actions": frozenset({"actor_id"}),
+    "gdpr_subjects": frozenset({"created_by"}),
+    "gdpr_aliases": frozenset({"added_by"}),
+    "gdpr_cases": frozenset({"opened_by_id", "approved_by_id", "executed_by_id"}),
+    "gdpr_case_plans": frozenset({"made_by_id"}),
+    "gdpr_exports": frozenset({"made_by", "last_read_by"}),
+    "django_admin_log": frozenset({"object_id"}),
+}
+# Rows at a time, and files: memory files are small.
+FILES: Final = 200
+BY_SECOND: Final = gettext_noop(
+    "found by the second matcher; add that form as an alias and plan again"
+)
+SECOND: Final = gettext_noop(
+    "{rows} rows of {tables} tables and {files} memory files read raw and searched"
+    " again by a second matcher, which shares no code with the first; identifiers:"
+    " {count}"
+)
+ACTED: Final = gettext_noop(
+    "Columns that say who acted, by account or label, are kept to account for access;"
+    " the person was not sought in them."
+)
+LOGINS: Final = gettext_noop(
+    "Columns that have to stay as they are (logins, slugs, settings, certificates) were"
+    " not sought in; the plan names each row that it keeps for that."
+)
+ONLY_FIRST: Final = gettext_noop(
+    "Browser sessions, which are compressed, free patterns and identifiers that"
+    " somebody else has too were sought by the first matcher only."
+)
+_MARKS: Final = (memory_files.LINES_MARK, memory_files.CARD_MARK)
+
+
+def matcher_of(person: Person) -> SecondMatcher:
+    """Return the matcher of a person's identifiers; empty for a correction's words.
+
+    Where an identifier is sought is what the first matcher's rules say.
+    """
+    own = [Identifier(n.kind, n.value, _in_texts(n.kind, n.value))
+           for n in person.matcher.names_known if n.kind in KINDS]  # fmt: skip
+    if len(own) == 0:
+        return SecondMatcher([])
+    others = person.others_matcher.names_known
+    return SecondMatcher(own, [Identifier(n.kind, n.value) for n in others])
+
+
+def _in_texts(kind: str, value: str) -> bool:
+    return kind in ("email", "phone") or reach(kind, value) is Reach.TEXT
+
+
+def search(person: Person, report: Report, beat: Beat = no_beat) -> None:
+    """Add to a report what the second matcher finds and the first did not."""
+    matcher = matcher_of(person)
+    if not len(matcher):
+        return
+    places = _places()
+    seen = {(trace.place, trace.row_id or trace.where) for trace in report.traces}
+    for table in raw_rows.tables():
+        report.tables += 1
+        for rows in raw_rows.batches(
+            table, _left_out(table), person.workspace_id, person.subject_id
+        ):
+            beat()
+            report.rows += len(rows)
+            for row in _naming(rows, matcher):
+                trace = _trace(table, row, places, person)
+                if trace and not seen & {(trace.place, i) for i in _ids(trace)}:
+                    report.traces.append(trace)
+    count = 0
+    for pairs in _files(person):
+        beat()
+        count += len(pairs)
+        for at in sorted(matcher.among([text for _, text in pairs])):
+            report.traces += _file_trace(pairs[at][0], person)
+    report.methods.append(
+        SECOND.format(
+            rows=report.rows, tables=report.tables, files=count, count=len(matcher)
+        )
+    )
+    report.remains += [ACTED, LOGINS, ONLY_FIRST]
+
+
+# ── Rows ─────────────────────────────────────────────────────────────────────
+def _naming(rows: Sequence[Row], matcher: SecondMatcher) -> list[Row]:
+    """Return the rows that name the person; equal texts are searched once."""
+    texts = list({row.text for row in rows})
+    hits = {texts[at] for at in matcher.among(texts)}
+    return [row for row in rows if row.text in hits] if hits else []
+
+
+def _left_out(table: RawTable) -> frozenset[str]:
+    """Return the columns that are kept: who acted, declared ones, keys of others."""
+    kept = set(ACTING.get(table.name, ()))
+    for holder in registry.ALL:
+        for declared in holder.declarations if isinstance(holder, TableHolder) else ():
+            if declared.model is table.model:
+                kept.update(declared.keeps)
+    if table.model is not None:
+        fields = table.model._meta.concrete_fields
+        kept.update(str(field.column) for field in fields if field.is_relation)
+    return frozenset(kept)
+
+
+def _places() -> dict[str, tuple[str, str]]:
+    """Return model label → (place, prefix of row ids there)."""
+    places: dict[str, tuple[str, str]] = {}
+    for holder in registry.ALL:
+        for number, label in enumerate(holder.tables):
+            is_first = number == 0 or not isinstance(holder, TableHolder)
+            prefix = "" if is_first else f"{label.split('.')[1].lower()}:"
+            places.setdefault(label, (holder.name, prefix))
+    return places
+
+
+def _trace(
+    table: RawTable, row: Row, places: dict[str, tuple[str, str]], person: Person
+) -> Trace | None:
+    """Return what a match in a row leaves; None when the row is kept by decision."""
+    label = table.model._meta.label if table.model is not None else ""
+    place, prefix = places.get(label, ("tables", ""))
+    row_id = f"{prefix}{row.key}"
+    ids = {row_id, *row.parents}
+    spared = set(person.spared_rows.get(place, ()))
+    if place in ("journal", "archive"):
+        spared |= person.spared_rows.get("journal", frozenset())
+        spared |= person.spared_rows.get("archive", frozenset())
+    if place == memory_files.PLACE:
+        spared |= {each.rstrip("".join(_MARKS)) for each in spared}
+    if ids & spared:
+        return None
+    parent = next((each for each in row.parents if each), "")
+    return Trace(place, f"{table.name} {row.key}", BY_SECOND, parent or row_id)
+
+
+def _ids(trace: Trace) -> set[str]:
+    return {trace.row_id, trace.where.partition(" ")[2]}
+
+
+# ── Memory files ─────────────────────────────────────────────────────────────
+def _files(person: Person) -> Iterator[list[tuple[Path, str]]]:
+    """Yield the memory files and kept versions of a workspace with their texts."""
+    root = Path(settings.DATA_DIR)
+    slug = memory_files.slug(person.workspace_id)
+    folders = (root / "files" / slug, root / "blobs" / person.workspace_id)
+    pairs: list[tuple[Path, str]] = []
+    for folder in folders:
+        for path in sorted(folder.rglob("*")):
+            if path.is_symlink() or not path.is_file():
+                continue
+            pairs.append((path, path.read_bytes().decode("utf-8", "replace")))
+            if len(pairs) == FILES:
+                yield pairs
+                pairs = []
+    if pairs:
+        yield pairs
+
+
+def _file_trace(path: Path, person: Person) -> list[Trace]:
+    """Return the traces of a file: its row, unless that is kept by decision."""
+    owners = _owners(path, person.workspace_id)
+    spared = person.spared_rows.get(memory_files.PLACE, frozenset())
+    spared_files = {row_id.rstrip("".join(_MARKS)) for row_id in spared}
+    if owners & spared_files:
+        return []
+    where = next(iter(sorted(owners)), "")
+    return [Trace(memory_files.PLACE, where or path.parent.name, BY_SECOND, where)]
+
+
+def _owners(path: Path, workspace_id: str) -> set[str]:
+    """Return the ids of the memory files whose text lies in a file."""
+    root = Path(settings.DATA_DIR)
+    versions = MemoryVersion.objects.filter(workspace_id=workspace_id)
+    of_text = versions.filter(sha256=path.name).values_list("file_id", flat=True)
+    owners = set(of_text)
+    if not owners and path.is_relative_to(root / "files"):
+        name = path.relative_to(root / "files").as_posix()
+        owners = set(versions.filter(file__path=name).values_list("file_id", flat=True))
+    return owners

@@ -1,0 +1,11 @@
+"""The words of texts that the scanner keeps in memory, to judge each only once."""
+
+from __future__ import annotations
+
+from memory.scanner import ciphers, normalise
+
+
+def forget() -> None:
+    """Drop the words kept in memory: they are readable."""
+    ciphers.unleet.cache_clear()
+    normalise.forget()

@@ -1,0 +1,148 @@
+"""The final search reads every row again, and finds what the first search missed."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.db import connection
+
+from gdpr import erasure
+from gdpr.data_map import registry
+from gdpr.data_map.base import Person
+from gdpr.matching import patterns
+from gdpr.models import CaseState
+from gdpr.verification import raw_rows, second_search
+from gdpr.verification.report import Report
+from memory.models import JournalEntry, WorkspaceSetting
+from tests.gdpr import erasing
+from tests.gdpr.erasing import MAIL, NAME
+from tests.world import World
+
+
+def _maria(world: World) -> Person:
+    """Return the person as a run has them: no table names them any more."""
+    subject = erasing.maria(world)
+    person = registry.person(subject)
+    subject.delete()
+    return person
+
+
+def _report(world: World, person: Person | None = None) -> Report:
+    report = Report()
+    second_search.search(person or _maria(world), report)
+    return report
+
+
+def _places(report: Report) -> list[str]:
+    return [trace.place for trace in report.traces]
+
+
+def test_a_form_that_the_first_matcher_misses_makes_the_result_partial(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = shared_world.entry(f"{NAME} was here")
+    case = erasing.opened(shared_world, erasing.maria(shared_world))
+
+    def blind(value: str) -> patterns.Shape | None:
+        return None
+
+    with monkeypatch.context() as patched:
+        patched.setitem(patterns._MAKERS, "name", blind)
+        erasing.started(shared_world, case)
+        erasure.run(case.workspace_id, case.pk)
+    case.refresh_from_db()
+    assert case.state == CaseState.PARTIAL
+    traces = case.result["residue"]["traces"]
+    assert {
+        "place": "journal",
+        "where": f"journal_entries {row.id}",
+        "what": second_search.BY_SECOND,
+    } in traces
+    assert NAME not in str(case.result)
+
+
+def test_a_column_that_nobody_declared_is_read(shared_world: World) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE foreign_notes (id integer, said text)")
+        cursor.execute("INSERT INTO foreign_notes VALUES (7, %s)", [f"about {MAIL}"])
+    try:
+        (trace,) = _report(shared_world).traces
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TABLE foreign_notes")
+    assert trace.where.startswith("foreign_notes ")
+
+
+def test_a_memory_file_is_read(shared_world: World) -> None:
+    file = shared_world.file(f"Ask {NAME}.")
+    report = _report(shared_world)
+    assert (file.id, second_search.BY_SECOND) in {
+        (trace.row_id, trace.description) for trace in report.traces
+    }
+    assert "files" in _places(report)
+
+
+def test_a_file_of_the_workspace_without_a_row_is_read(shared_world: World) -> None:
+    slug = shared_world.acme.slug
+    path = Path(settings.DATA_DIR) / "files" / slug / "stray.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("MariaLopezQuintanilla")
+    assert _places(_report(shared_world)) == ["files"]
+
+
+def test_rows_of_another_workspace_are_not_hers(shared_world: World) -> None:
+    row = shared_world.entry(f"{NAME} is somebody else here")
+    JournalEntry.objects.filter(pk=row.pk).update(workspace_id=shared_world.other.id)
+    assert _report(shared_world).traces == []
+
+
+def test_a_row_kept_by_decision_is_no_trace(shared_world: World) -> None:
+    row = shared_world.entry(f"{NAME} was here")
+    person = _maria(shared_world)
+    assert _places(_report(shared_world, person)) == ["journal"]
+    spared = {"journal": frozenset({row.id})}
+    person = dataclasses.replace(person, spared_rows=spared)
+    assert _report(shared_world, person).traces == []
+
+
+def test_a_column_that_is_kept_for_a_reason_is_no_trace(shared_world: World) -> None:
+    WorkspaceSetting.objects.create(
+        workspace=shared_world.acme, name="test", value=MAIL, changed_by="test"
+    )
+    report = _report(shared_world)
+    assert report.traces == []
+    assert second_search.LOGINS in report.remains
+
+
+def test_somebody_with_the_same_name_is_nobodys_trace(shared_world: World) -> None:
+    erasing.subject(shared_world, ("name", NAME))
+    shared_world.entry(f"{NAME} was here")
+    assert _report(shared_world).traces == []
+
+
+def test_what_the_first_search_found_is_counted_once(shared_world: World) -> None:
+    row = shared_world.entry(f"{NAME} was here")
+    person = _maria(shared_world)
+    report = Report()
+    report.traces += registry.by_name("journal").verify(person)
+    second_search.search(person, report)
+    assert [trace.where for trace in report.traces] == [row.id]
+
+
+@pytest.mark.django_db
+def test_every_table_of_the_models_is_read() -> None:
+    labels = {m._meta.db_table for m in apps.get_models(include_auto_created=True)}
+    assert labels <= {table.name for table in raw_rows.tables()}
+
+
+def test_the_report_says_how_many_rows_were_read(shared_world: World) -> None:
+    shared_world.entry("one")
+    report = _report(shared_world)
+    assert report.rows > 0
+    (sentence,) = report.methods
+    assert sentence.startswith(f"{report.rows} rows of {report.tables} tables")
+    assert second_search.ACTED in report.remains
