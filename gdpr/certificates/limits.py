@@ -15,16 +15,18 @@ from django.utils.translation import gettext_noop
 from gdpr.cases import privacy_settings
 from gdpr.data_map import registry
 from gdpr.models import Case, CaseKind
-from gdpr.verification import byte_search, postgres
+from gdpr.verification import (
+    byte_search,
+    postgres,
+    second_search,
+    server_files,
+    statements,
+)
 from memory.rules import stored_sentences
 
 # ── Not searched ─────────────────────────────────────────────────────────────
 OTHER_WORKSPACES: Final = gettext_noop(
     "Rows of other workspaces of this installation: each workspace erases for itself."
-)
-MEMORY: Final = gettext_noop(
-    "The memory of running processes, swap space and core dumps, of this machine and of"
-    " others."
 )
 MODELS: Final = gettext_noop("What model providers were sent earlier, and keep.")
 BACKUPS: Final = gettext_noop(
@@ -63,6 +65,19 @@ INHERENT: Final = (
     postgres.ELSEWHERE,
     byte_search.TOO_SHORT_ONE,
     byte_search.TOO_SHORT,
+    second_search.ACTED,
+    second_search.LOGINS,
+    second_search.ONLY_FIRST,
+    server_files.OTHER_DATABASES,
+    server_files.SERVER_LOG,
+    statements.FOLDERS,
+    statements.LONG_VALUES,
+    statements.PROCESSES,
+    statements.READERS,
+    statements.SAMPLED,
+    statements.SEALED,
+    statements.SHARED,
+    statements.SKIPPED,
 )
 
 
@@ -83,7 +98,7 @@ def not_searched(
     if case.kind not in ERASING_KINDS:
         return []
     lines = [_of_report(sentence) for sentence in remains]
-    lines += [_line("other_workspaces", OTHER_WORKSPACES), _line("memory", MEMORY)]
+    lines.append(_line("other_workspaces", OTHER_WORKSPACES))
     lines.append(_line("backups", _backups(case, now)))
     lines += [
         _line(name, sentence)

@@ -18,21 +18,26 @@ MODULES: Final = (
     "gdpr.verification.byte_search",
     "gdpr.verification.postgres",
     "gdpr.verification.search",
+    "gdpr.verification.second_search",
+    "gdpr.verification.server_files",
+    "gdpr.verification.statements",
+    "gdpr.verification.write_ahead_log",
 )
 # Constants of these modules that are in no certificate, and why.
 NOT_SIGNED: Final = {
+    "gdpr.verification.second_search.BY_SECOND": "a trace, in a case's residue",
     "gdpr.verification.search.STRINGS": "a trace, in a case's residue",
     "gdpr.verification.search.STALE_WORDS": "a trace, in a case's residue",
 }
 _LISTS: Final = "tests/gdpr/test_certificate_lists.py::"
 _VERIFICATION: Final = "tests/gdpr/test_verification.py::"
 _POSTGRES: Final = "tests/gdpr/test_postgres_verification.py::"
+_LOG: Final = "tests/gdpr/test_write_ahead_log.py::"
 _OUT_OF_REACH: Final = _LISTS + "test_copies_elsewhere_and_memory_are_not_searched"
 TESTS: Final = {
     # ── What was not searched, what is not proved ────────────────────────────
     "gdpr.certificates.limits.OTHER_WORKSPACES": _LISTS
     + "test_another_workspace_erases_for_itself",
-    "gdpr.certificates.limits.MEMORY": _OUT_OF_REACH,
     "gdpr.certificates.limits.MODELS": _OUT_OF_REACH,
     "gdpr.certificates.limits.BACKUPS": _LISTS
     + "test_backups_are_named_with_their_day",
@@ -118,28 +123,70 @@ TESTS: Final = {
     + "test_a_short_name_counts_only_as_a_word_of_text",
     "gdpr.verification.byte_search.TOO_SHORT": _VERIFICATION
     + "test_a_short_name_counts_only_as_a_word_of_text",
-    "gdpr.verification.search.ASKED": _VERIFICATION
+    "gdpr.verification.statements.ASKED": _VERIFICATION
     + "test_bytes_are_searched_after_every_question",
-    "gdpr.verification.search.AS_WORDS": "tests/gdpr/test_truth.py::"
+    "gdpr.verification.statements.AS_WORDS": "tests/gdpr/test_truth.py::"
     "test_common_aliases_take_nothing_of_others",
-    "gdpr.verification.search.IN_FIELDS": "tests/gdpr/test_truth.py::"
+    "gdpr.verification.statements.IN_FIELDS": "tests/gdpr/test_truth.py::"
     "test_common_aliases_take_nothing_of_others",
-    "gdpr.verification.search.BYTES": _VERIFICATION
+    "gdpr.verification.statements.BYTES": _VERIFICATION
     + "test_a_file_that_nobody_owns_is_searched",
-    "gdpr.verification.search.WORD_LISTS": _VERIFICATION
+    "gdpr.verification.statements.WORD_LISTS": _VERIFICATION
     + "test_the_word_index_is_asked_for_words_of_rows_that_are_gone",
     "gdpr.verification.postgres.OPEN_TRANSACTION": _POSTGRES
     + "test_a_transaction_that_began_before_keeps_dead_rows_and_is_told",
     "gdpr.verification.postgres.SAMPLES": _POSTGRES
     + "test_samples_of_a_table_that_is_empty_now_go",
-    "gdpr.verification.postgres.SEGMENTS": _POSTGRES
-    + "test_a_run_ends_with_the_tables_clean",
     "gdpr.verification.postgres.ELSEWHERE": _POSTGRES
     + "test_what_another_database_of_the_server_says_is_no_trace",
     "gdpr.verification.postgres.REWRITTEN": _POSTGRES
     + "test_a_rewritten_table_holds_nothing_of_deleted_rows",
     "gdpr.verification.postgres.LOCKED": _POSTGRES
     + "test_a_table_that_somebody_holds_is_left_for_later",
-    "gdpr.verification.postgres.LOG_MOVED": _POSTGRES
-    + "test_a_run_ends_with_the_tables_clean",
+    "gdpr.verification.second_search.SECOND": "tests/gdpr/test_second_search.py::"
+    "test_the_report_says_how_many_rows_were_read",
+    "gdpr.verification.second_search.ACTED": "tests/gdpr/test_second_search.py::"
+    "test_a_column_that_is_kept_for_a_reason_is_no_trace",
+    "gdpr.verification.second_search.LOGINS": "tests/gdpr/test_second_search.py::"
+    "test_a_column_that_is_kept_for_a_reason_is_no_trace",
+    "gdpr.verification.second_search.ONLY_FIRST": "tests/gdpr/test_second_search.py::"
+    "test_somebody_with_the_same_name_is_nobodys_trace",
+    "gdpr.verification.server_files.UNREADABLE": _LOG
+    + "test_the_folder_of_another_server_does_not_count",
+    "gdpr.verification.server_files.SERVER_LOG": _LOG
+    + "test_files_of_other_databases_and_the_servers_log_are_counted_as_not_searched",
+    "gdpr.verification.server_files.OTHER_DATABASES": _LOG
+    + "test_files_of_other_databases_and_the_servers_log_are_counted_as_not_searched",
+    "gdpr.verification.statements.UNPACKED": "tests/gdpr/test_packed_files.py::"
+    "test_the_report_names_what_was_not_opened",
+    "gdpr.verification.statements.READERS": "tests/gdpr/test_certificate_lists.py::"
+    "test_the_reading_paths_are_those_that_are_searched",
+    "gdpr.verification.statements.SAMPLED": "tests/gdpr/test_verification.py::"
+    "test_the_search_finds_exactly_what_is_there",
+    "gdpr.verification.statements.SHARED": "tests/gdpr/test_verification.py::"
+    "test_a_row_that_stays_is_no_trace",
+    "gdpr.verification.statements.SKIPPED": "tests/gdpr/test_verification.py::"
+    "test_known_files_are_read_with_the_rows",
+    "gdpr.verification.statements.NOT_OPENED": "tests/gdpr/test_packed_files.py::"
+    "test_what_cannot_be_opened_is_counted",
+    "gdpr.verification.statements.SEALED": "tests/gdpr/test_packed_files.py::"
+    "test_the_report_names_what_was_not_opened",
+    "gdpr.verification.statements.UNREAD": "tests/gdpr/test_packed_files.py::"
+    "test_a_file_that_may_not_be_read_is_counted",
+    "gdpr.verification.statements.FOLDERS": "tests/gdpr/test_certificate_lists.py::"
+    "test_copies_elsewhere_and_memory_are_not_searched",
+    "gdpr.verification.statements.PROCESSES": "tests/gdpr/test_certificate_lists.py::"
+    "test_copies_elsewhere_and_memory_are_not_searched",
+    "gdpr.verification.statements.LONG_VALUES": _LOG
+    + "test_a_run_says_that_compressed_values_are_not_readable",
+    "gdpr.verification.write_ahead_log.ROTATED": _LOG
+    + "test_the_log_holds_nothing_of_the_person_after_a_run",
+    "gdpr.verification.write_ahead_log.NOT_ROTATED": _LOG
+    + "test_without_the_rights_it_says_so",
+    "gdpr.verification.write_ahead_log.SEARCHED": _LOG
+    + "test_the_log_holds_nothing_of_the_person_after_a_run",
+    "gdpr.verification.write_ahead_log.HELD": _LOG
+    + "test_segments_that_still_hold_words_are_counted_with_the_reason",
+    "gdpr.verification.write_ahead_log.NOT_READ": _LOG
+    + "test_the_folder_of_another_server_does_not_count",
 }

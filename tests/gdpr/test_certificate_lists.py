@@ -16,7 +16,7 @@ from gdpr.data_map.base import Trace
 from gdpr.erasure import certified_facts, finish
 from gdpr.matching import forms
 from gdpr.models import Case, CaseKind, Certificate, Ground, Subject, Verdict
-from gdpr.verification import postgres, read_paths
+from gdpr.verification import postgres, read_paths, statements, write_ahead_log
 from memory.journal import append as journal
 from memory.models import JournalEntry
 from memory.rules.entries import Priority
@@ -33,7 +33,7 @@ Content = dict[str, Any]
 @pytest.fixture(autouse=True)
 def _server_that_empties_its_log(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out what a PostgreSQL server keeps: that depends on how it is set up."""
-    of_servers = (postgres.SEGMENTS, postgres.SAMPLES)
+    of_servers = (postgres.SAMPLES, write_ahead_log.HELD, write_ahead_log.NOT_ROTATED)
     monkeypatch.setattr(limits, "INHERENT", (*limits.INHERENT, *of_servers))
 
 
@@ -159,7 +159,7 @@ def test_copies_elsewhere_and_memory_are_not_searched(
     out_of_reach = {*registry.OUT_OF_REACH.values()} - {
         registry.OUT_OF_REACH["backups"]
     }
-    assert {limits.MEMORY, limits.MODELS} | out_of_reach <= _left_out(content)
+    assert {statements.PROCESSES, limits.MODELS} | out_of_reach <= _left_out(content)
     assert copy.read_text() == f"{MAIL} {NAME}"
 
 

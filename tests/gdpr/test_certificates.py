@@ -25,7 +25,7 @@ from gdpr.certificates import issue as certificates
 from gdpr.certificates import statement
 from gdpr.erasure import finish
 from gdpr.models import Case, Certificate, SigningKey
-from gdpr.verification import byte_search, postgres
+from gdpr.verification import byte_search, postgres, write_ahead_log
 from memory.journal import append as journal
 from memory.rules import errors
 from tests.gdpr import requests as make
@@ -146,7 +146,7 @@ def test_a_deadline_that_was_extended_is_the_deadline(world: World) -> None:
     ("sentence", "is_gap"),
     [
         (finish.UNCONFIRMED.format(count=1, all=2), True),
-        (postgres.SEGMENTS, True),
+        (write_ahead_log.NOT_ROTATED, True),
         (postgres.SAMPLES, True),
         ("A sentence that nobody declared.", True),
         (postgres.ELSEWHERE, False),
