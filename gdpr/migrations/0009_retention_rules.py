@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("gdpr", "0001_schema"),
+        ("gdpr", "0005_officers_month"),
         ("memory", "0008_import_lines"),
     ]
 
