@@ -112,9 +112,7 @@ def _erase(run: Run) -> None:
             seal_names.seal(run)
         run.case = leases.to_verifying(run.case, run.runner, by=run.by)
         failpoints.step("verifying")
-    report = finish.clean(run)
-    finish.search_all(run, report)
-    finish.close(run, report)
+    finish.close(run, finish.clean_and_search(run))
 
 
 def _ensure_steps(run: Run) -> None:
