@@ -1,9 +1,9 @@
 """Zeroing the unused bytes of SQLite's pages, in short transactions.
 
-In a table a row of the page is made so long that it fills the page's free bytes, with
-zeros, and gets its value back in the same transaction: SQLite overwrites a row that
-shrinks. No other connection sees that, and the page keeps its rows. An index is built
-again. Where neither is possible the bytes stay, and the search finds them.
+In a table a row of the page is made so long that it fills the page's free bytes, and
+gets its value back in the same transaction: SQLite zeroes what a row leaves. No other
+connection sees that, and the page keeps its rows. An index is built again. Where
+neither is possible the bytes stay, and the search finds them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gdpr.verification.report import Beat, no_beat
 from gdpr.verification.sqlite_pages import LEAF_TABLE, Cell, Page, varint_size
 
 # Pages without a match that are cleaned too: a search for samples may miss a part.
-MAX_OTHER_PAGES: Final = 5_000
+MAX_OTHER_PAGES: Final = 2_000
 BATCH: Final = 50
 MIN_BATCH: Final = 10
 MAX_BATCH: Final = 500
@@ -121,7 +121,7 @@ def _rebuild(name: str) -> bool:
 # ── Tables ───────────────────────────────────────────────────────────────────
 def _fill_pages(table: str, pages: Sequence[Page], beat: Beat) -> int:
     """Zero the unused bytes of pages of a table; return how many there were."""
-    column = _column(table)
+    column = column_of(table)
     if column is None:
         return 0
     count, size = 0, BATCH
@@ -144,13 +144,13 @@ def _fill_pages(table: str, pages: Sequence[Page], beat: Beat) -> int:
     return count
 
 
-def _fill(cursor: Any, table: str, column: str, pages: Sequence[Page]) -> None:
+def _fill(cursor: Any, table: str, column: Column, pages: Sequence[Page]) -> None:
     """Lengthen a row of each page over its free bytes, and put its value back."""
     rows: dict[int, tuple[Cell, Page]] = {}
     for page in pages:
         if (cell := _shortest(page)) is not None:
             rows[cell.rowid] = (cell, page)
-    name, value = map(connection.ops.quote_name, (table, column))
+    name, value = map(connection.ops.quote_name, (table, column.name))
     cursor.execute(
         f"CREATE TEMP TABLE IF NOT EXISTS {KEPT.partition('.')[2]}"
         " (id INTEGER PRIMARY KEY, value)"
@@ -161,18 +161,17 @@ def _fill(cursor: Any, table: str, column: str, pages: Sequence[Page]) -> None:
         [json.dumps(list(rows))],
     )
     cursor.execute(
-        "SELECT id, typeof(value), length(CAST(value AS BLOB))"  # noqa: S608
-        f" FROM {KEPT}"
+        "SELECT id, CASE typeof(value) WHEN 'integer' THEN value"  # noqa: S608
+        f" ELSE -length(CAST(value AS BLOB)) END, typeof(value) FROM {KEPT}"
     )
-    lengths = [
-        (length, rowid)
-        for rowid, kind, content in cursor.fetchall()
-        if kind in ("text", "blob", "null")
-        and (length := _length(*rows[rowid], content)) is not None
+    fillers = [
+        (column.filler(length), rowid)
+        for rowid, number, kind in cursor.fetchall()
+        if (length := _length(*rows[rowid], _stored(number, kind))) is not None
     ]
     cursor.executemany(
-        f"UPDATE {name} SET {value} = zeroblob(%s) WHERE rowid = %s",  # noqa: S608
-        lengths,
+        f"UPDATE {name} SET {value} = %s WHERE rowid = %s",  # noqa: S608
+        fillers,
     )
     cursor.execute(
         f"UPDATE {name} SET {value} ="  # noqa: S608
@@ -191,6 +190,16 @@ def _shortest(page: Page) -> Cell | None:
     return min(rows, key=lambda cell: _size(cell, len(page.data)), default=None)
 
 
+def _stored(number: int | None, kind: str) -> int:
+    """Return how many bytes a value takes; ``number`` is it, or its negative length."""
+    if number is None or kind != "integer":
+        return -(number or 0)
+    if number in (0, 1):
+        return 0
+    bits = (number if number >= 0 else ~number).bit_length() + 1
+    return next(size for size in (1, 2, 3, 4, 6, 8) if bits <= 8 * size)
+
+
 def _local(payload: int, page_size: int) -> int:
     """Return how many bytes of a record are in its page; the rest is elsewhere."""
     most, least = page_size - 35, (page_size - 12) * 32 // 255 - 23
@@ -207,9 +216,9 @@ def _size(cell: Cell, page_size: int) -> int:
     return heads + local + (4 if local < cell.payload else 0)
 
 
-def _length(cell: Cell, page: Page, content: int | None) -> int | None:
+def _length(cell: Cell, page: Page, before: int) -> int | None:
     """Return the length of a value with which its row fills the page."""
-    size, before = len(page.data), content or 0
+    size = len(page.data)
     room = page.free_bytes()
     local, most = _local(cell.payload, size), size - 35
     longer = min(room, most - local)
@@ -231,50 +240,77 @@ def _length(cell: Cell, page: Page, content: int | None) -> int | None:
 
 
 # ── Which column can be lengthened ───────────────────────────────────────────
-def _column(table: str) -> str | None:
-    """Return a column of texts or bytes on which nothing depends, None without one."""
-    columns = connection.ops.quote_name(table)
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column on which nothing depends; one with a check holds ``is_json`` only."""
+
+    name: str
+    is_json: bool = False
+
+    def filler(self, length: int) -> bytes | str:
+        return "0".rjust(length) if self.is_json else bytes(length)
+
+
+_JSON_CHECK: Final = re.compile(r"\(*JSON_VALID\(\"(\w+)\"\)", re.IGNORECASE)
+# Bytes are larger than every number.
+_NOT_NEGATIVE: Final = re.compile(r"\"\w+\" >= 0")
+
+
+def column_of(table: str) -> Column | None:
+    """Return a column of a table that can be lengthened, None without one."""
+    name = connection.ops.quote_name(table)
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT type, sql FROM sqlite_master WHERE tbl_name = %s AND sql <> ''",
             [table],
         )
         statements = cursor.fetchall()
-        cursor.execute(f"PRAGMA table_xinfo({columns})")
+        cursor.execute(f"PRAGMA table_xinfo({name})")
         rows = cursor.fetchall()
         bound = {row[1] for row in rows if row[5] or row[6]}
-        cursor.execute(f"PRAGMA foreign_key_list({columns})")
+        cursor.execute(f"PRAGMA foreign_key_list({name})")
         bound |= {row[3] for row in cursor.fetchall()}
-        cursor.execute(f"PRAGMA index_list({columns})")
+        cursor.execute(f"PRAGMA index_list({name})")
         for index in [row[1] for row in cursor.fetchall()]:
             cursor.execute(f"PRAGMA index_info({connection.ops.quote_name(index)})")
             bound |= {row[2] for row in cursor.fetchall()}
+    jsons: set[str] = set()
     for kind, sql in statements:
-        bound |= set(_conditions(kind, sql, [row[1] for row in rows]))
-    free = [row for row in rows if row[1] not in bound and _is_text(row[2])]
-    # A short value is quicker to put back.
-    free.sort(key=lambda row: (not row[2].upper().startswith("VARCHAR"), row[0]))
-    return str(free[0][1]) if free else None
+        words, checked = _dependent(kind, sql, [row[1] for row in rows])
+        bound |= words
+        jsons |= checked
+    free = [row for row in rows if row[1] not in bound and row[2].upper() != "REAL"]
+    # A text is no number that SQLite could store shorter, and a short one is quick.
+    order = {"VARCHAR": 0, "TEXT": 1, "BLOB": 2}
+    free.sort(key=lambda row: (row[1] in jsons, order.get(_kind(row[2]), 3), row[0]))
+    return Column(free[0][1], free[0][1] in jsons) if free else None
 
 
-def _is_text(kind: str) -> bool:
-    return kind.upper().startswith(("VARCHAR", "TEXT", "CHAR", "BLOB"))
+def _kind(declared: str) -> str:
+    return declared.upper().partition("(")[0]
 
 
-def _conditions(kind: str, sql: str, columns: Sequence[str]) -> Iterator[str]:
-    """Yield the columns that a trigger, an index or a condition depends on."""
+def _dependent(
+    kind: str, sql: str, columns: Sequence[str]
+) -> tuple[set[str], set[str]]:
+    """Return the columns on which a statement depends, and those that hold JSON."""
+    jsons: set[str] = set()
+    parts = [sql]
     if kind == "trigger":
         head = re.split(r"\bBEGIN\b", sql, maxsplit=1, flags=re.IGNORECASE)[0]
         update = re.search(r"\bUPDATE\b(\s+OF\b)?", head, re.IGNORECASE)
         if update is None:
-            return
+            return set(), set()
         parts = [head] if update[1] else [" ".join(columns)]
     elif kind == "table":
-        parts = list(_parenthesised(sql))
-    else:
-        parts = [sql]
+        parts = []
+        for part in _parenthesised(sql):
+            if match := _JSON_CHECK.match(part):
+                jsons.add(match[1])
+            elif not _NOT_NEGATIVE.fullmatch(part):
+                parts.append(part)
     words = {word for part in parts for word in _WORD.findall(part)}
-    yield from words.intersection(columns)
+    return words.intersection(columns), jsons
 
 
 def _parenthesised(sql: str) -> Iterator[str]:
@@ -284,4 +320,4 @@ def _parenthesised(sql: str) -> Iterator[str]:
         while depth and at < len(sql):
             depth += {"(": 1, ")": -1}.get(sql[at], 0)
             at += 1
-        yield sql[match.end() : at]
+        yield sql[match.end() : at - 1]
