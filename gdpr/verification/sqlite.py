@@ -43,7 +43,8 @@ WAIT: Final = 0.25
 # A larger database is not copied in memory while it is rewritten.
 MEMORY_BYTES: Final = 256 * 1024 * 1024
 ZEROED: Final = gettext_noop(
-    "unused bytes overwritten in {count} pages of tables, {indexes} indexes built again"
+    "unused bytes of pages overwritten (pages of tables: {count}, indexes built again:"
+    " {indexes})"
 )
 REWRITTEN: Final = gettext_noop(
     "VACUUM: the whole database was rewritten, because bytes of erased rows were found"

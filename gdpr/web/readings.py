@@ -20,7 +20,7 @@ from gdpr.certificates import issue
 from gdpr.data_map import memory_files, process
 from gdpr.erasure import finish, runner
 from gdpr.models import CaseKind
-from gdpr.verification import byte_search, postgres, read_paths, search
+from gdpr.verification import byte_search, postgres, read_paths, search, sqlite
 from memory.figures import grouped
 from memory.rules.stored_sentences import translated
 
@@ -46,6 +46,8 @@ TEMPLATES: Final = (
     search.IN_FIELDS,
     search.STRINGS,
     search.STALE_WORDS,
+    sqlite.ZEROED,
+    sqlite.NO_SPACE,
 )
 # The places by their names in certificates and reports.
 PLACES: Final = {
