@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from typing import Any, Final
 
@@ -53,7 +54,6 @@ def clean_and_search(run: Run) -> Report:
     cleaned = clean(run)
     report = _searched(run, cleaned)
     for clean_more in (_clean_pages, _rewrite):
-        # A log that was not emptied would keep the bytes.
         if not _needs_more(report):
             break
         clean_more(run, cleaned)
@@ -62,18 +62,14 @@ def clean_and_search(run: Run) -> Report:
 
 
 def _needs_more(report: Report) -> bool:
-    is_sqlite = connection.vendor == "sqlite"
-    return is_sqlite and not report.todo and sqlite.lies_in_database(report.traces)
+    # A log that was not emptied would keep the bytes.
+    is_emptied = report.checkpoint is not None and not report.checkpoint[0]
+    return is_emptied and sqlite.lies_in_database(report.traces)
 
 
 def _searched(run: Run, cleaned: Report) -> Report:
     """Return a new report that begins with what was cleaned."""
-    report = Report(
-        checkpoint=cleaned.checkpoint,
-        methods=[*cleaned.methods],
-        remains=[*cleaned.remains],
-        todo=[*cleaned.todo],
-    )
+    report = copy.deepcopy(cleaned)
     search_all(run, report)
     return report
 
