@@ -9,9 +9,9 @@ and, once in a database's life, VACUUM clear these.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sqlite3
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -240,7 +240,7 @@ def rewrite() -> str:
     size = int(_scalar("PRAGMA page_count")) * int(_scalar("PRAGMA page_size"))
     in_memory = size <= MEMORY_BYTES
     folders = [Path(str(connection.settings_dict["NAME"])).resolve().parent]
-    folders += [] if in_memory else [_temporary_folder()]
+    folders += [] if in_memory else [Path(tempfile.gettempdir())]
     # The log takes the new pages; so does a temporary file, maybe on the same disk.
     need = size * len(folders)
     no_space = NO_SPACE.format(need=need // 1_000_000 + 1)
@@ -262,15 +262,6 @@ def rewrite() -> str:
     finally:
         _scalar(f"PRAGMA temp_store = {before}")
     return ""
-
-
-def _temporary_folder() -> Path:
-    """Return where SQLite puts temporary files (sqlite.org/tempfiles.html)."""
-    named = (os.environ.get("SQLITE_TMPDIR"), os.environ.get("TMPDIR"))
-    for folder in (*named, "/var/tmp", "/usr/tmp", "/tmp"):  # noqa: S108
-        if folder and os.access(folder, os.W_OK | os.X_OK):
-            return Path(folder)
-    return Path()
 
 
 # ── Term lists ───────────────────────────────────────────────────────────────
