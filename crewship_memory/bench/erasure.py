@@ -1,10 +1,15 @@
-"""Cost of an erasure: seconds of every step, and the latency of concurrent appends."""
+"""Cost of an erasure: seconds of every step, and the latency of concurrent appends.
+
+The person's entries are spread among other people's, and vectors come after their
+entries, as from the sweep: so rows move between the pages of the database.
+"""
 
 from __future__ import annotations
 
 import io
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -18,6 +23,7 @@ from django.db import connection
 
 from crewship_memory.bench import dataset
 from crewship_memory.bench.dataset import BenchWorkspace, Writer
+from episodic.index import sweep as index
 from gdpr import erasure
 from gdpr.cases import dry_run, leases, privacy_settings
 from gdpr.cases import workflow as cases
@@ -49,19 +55,30 @@ def _person(workspace: BenchWorkspace, rows: int) -> tuple[Subject, str]:
     return subject, mail
 
 
-def _mention(workspace: BenchWorkspace, mail: str, rows: int) -> None:
-    """Append entries that name the person, each with different words."""
+def _fill(workspace: BenchWorkspace, mail: str, rows: int, entries: int) -> None:
+    """Append entries of which ``rows``, anywhere among them, name the person."""
     writer = Writer(rows)
-    for start in range(0, rows, CHUNK):
+    rng = random.Random(rows)  # noqa: S311  (no secret)
+    own_slots = set(rng.sample(range(entries), rows))
+    others = Writer().entries(entries - rows)
+    for start in range(0, entries, CHUNK):
         news = [
-            NewEntry(
-                entry_type="memory.recorded",
-                summary=f"{writer.sentence(6)} {mail}",
-                payload={"text": f"{writer.sentence(20)} quagmire{rows}x{n}zephyr"},
-            )
-            for n in range(start, min(rows, start + CHUNK))
+            _mention(writer, mail, f"quagmire{rows}x{slot}zephyr")
+            if slot in own_slots
+            else next(others)
+            for slot in range(start, min(entries, start + CHUNK))
         ]
         journal.write(news, by=workspace.actor)
+        index.discover(workspace.workspace_id)
+        dataset.vectors(workspace.workspace_id, start)
+
+
+def _mention(writer: Writer, mail: str, word: str) -> NewEntry:
+    return NewEntry(
+        entry_type="memory.recorded",
+        summary=f"{writer.sentence(6)} {mail}",
+        payload={"text": f"{writer.sentence(20)} {word}"},
+    )
 
 
 @contextmanager
@@ -137,15 +154,14 @@ def measure(rows: int, entries: int) -> dict[str, Any]:
     """Erase a person with ``rows`` of ``entries`` rows while another appends."""
     workspace = dataset.open_workspace(f"bench-erasure-{rows}")
     subject, mail = _person(workspace, rows)
-    dataset.fill(workspace, entries - rows)
-    _mention(workspace, mail, rows)
-    dataset.fill(workspace, entries)
+    _fill(workspace, mail, rows, entries)
     connection.close()
     by = system(workspace.workspace_id, "bench")
     before = _in_files(mail)
     with _appending(workspace) as appender:
         case, times = _run(workspace, subject, by)
     residue = case.result.get("residue", {})
+    cleaning = next(step for step in leases.steps(case) if step.name == "residue")
     return {
         "rows": rows,
         "entries": entries,
@@ -154,12 +170,14 @@ def measure(rows: int, entries: int) -> dict[str, Any]:
         "steps_seconds": _steps(case),
         "load_average": round(os.getloadavg()[0], 1),
         "appender": appender,
+        "longest_wait_ms": appender["ms"]["max"],
+        "rewritten_in_full": bool(cleaning.counts.get("rewritten")),
         "bytes_of_the_name": {"before": before, "after": _in_files(mail)},
         "residue": {
             name: residue.get(name)
             for name in (
                 "searches", "sought", "shared", "files", "bytes_searched", "found",
-                "traces", "todo", "checkpoint",
+                "traces", "todo", "checkpoint", "methods",
             )
         },
     }  # fmt: skip

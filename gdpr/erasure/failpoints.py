@@ -26,6 +26,8 @@ NAMES: Final = (
     "ledger_closed",
     "closed",
 )
+# Only where the first cleaning left bytes in a file of SQLite.
+DEEPER: Final = ("cleaned_again", "rewriting", "rewritten")
 
 
 def _no_step(_name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Final
 
 from django.apps import apps
@@ -35,21 +36,92 @@ UNCONFIRMED: Final = gettext_noop(
 
 
 # ── Cleaning ─────────────────────────────────────────────────────────────────
+def clean_and_search(run: Run) -> Report:
+    """Clean the database's files and search everything; return the report.
+
+    Bytes that the search finds in a file of SQLite are cleaned more deeply, first in
+    short steps, then by rewriting the database, and everything is searched again.
+    """
+    cleaned = clean(run)
+    report = _searched(run, cleaned)
+    for clean_more in (_clean_pages, _rewrite):
+        if not _needs_more(report):
+            break
+        clean_more(run, cleaned)
+        report = _searched(run, cleaned)
+    return report
+
+
+def _needs_more(report: Report) -> bool:
+    # A log that was not emptied would keep the bytes.
+    is_emptied = report.checkpoint is not None and not report.checkpoint[0]
+    return is_emptied and sqlite.lies_in_database(report.traces)
+
+
+def _searched(run: Run, cleaned: Report) -> Report:
+    """Return a new report that begins with what was cleaned."""
+    report = copy.deepcopy(cleaned)
+    search_all(run, report)
+    return report
+
+
 def clean(run: Run) -> Report:
     """Remove deleted data from the database's files; return a report to fill."""
     report = Report()
     with run.step("residue") as step:
         if connection.vendor == "sqlite":
-            report.checkpoint, report.methods = sqlite.clean(run.check_lease)
-            step.counts["checkpoint"] = report.checkpoint
-            if report.checkpoint[0]:
-                report.todo.append(BUSY)
+            # A killed runner may have left it.
+            step.counts["rewriting"] = 0
+            answer = sqlite.clean(run.check_lease, _names(run), run.tokens())
+            _note_cleaning(step, report, *answer)
         else:
             result = postgres.clean(_tables(run), run.check_lease)
             report.methods, report.remains, report.todo = result
         report.remains += unconfirmed(run.steps()["processes"])
     failpoints.step("cleaned")
     return report
+
+
+def _clean_pages(run: Run, cleaned: Report) -> None:
+    """Clean pages again: rows may have moved while they were cleaned."""
+    with run.step("residue") as step:
+        answer = sqlite.clean_pages(
+            run.check_lease, _names(run), run.tokens(), thorough=True
+        )
+        _note_cleaning(step, cleaned, *answer)
+    failpoints.step("cleaned_again")
+
+
+def _rewrite(run: Run, cleaned: Report) -> None:
+    """Rewrite the database, announced in the step: writers wait meanwhile."""
+    with run.step("residue") as step:
+        leases.progress(step, 0, rewriting=1)
+        failpoints.step("rewriting")
+        obstacle = sqlite.rewrite()
+        step.counts |= {"rewriting": 0, "rewritten": int(not obstacle)}
+        if obstacle:
+            cleaned.todo.append(obstacle)
+        else:
+            methods = [sqlite.REWRITTEN]
+            _note_cleaning(step, cleaned, sqlite.checkpoint(run.check_lease), methods)
+    failpoints.step("rewritten")
+
+
+def _note_cleaning(
+    step: CaseStep, report: Report, checkpoint: list[int], methods: list[str]
+) -> None:
+    report.checkpoint = step.counts["checkpoint"] = checkpoint
+    report.methods += methods
+    if checkpoint[0] and BUSY not in report.todo:
+        report.todo.append(BUSY)
+
+
+def _names(run: Run) -> list[str]:
+    """Return the names whose bytes are sought, without those that are kept."""
+    person = run.person()
+    kept_values = {name.value for name in registry.kept_names(person)}
+    names = {name.value for name in person.matcher.searched}
+    return sorted(names - kept_values)
 
 
 def unconfirmed(step: CaseStep) -> list[str]:

@@ -112,9 +112,7 @@ def _erase(run: Run) -> None:
             seal_names.seal(run)
         run.case = leases.to_verifying(run.case, run.runner, by=run.by)
         failpoints.step("verifying")
-    report = finish.clean(run)
-    finish.search_all(run, report)
-    finish.close(run, report)
+    finish.close(run, finish.clean_and_search(run))
     # The search compiled expressions of the names once more.
     process_caches.forget_texts()
 

@@ -35,7 +35,7 @@ from memory.models import JournalEntry
 
 # Limits per place. More strings prove no more; the longest are the rarest.
 MAX_WORDS: Final = 1_000
-MAX_VECTORS: Final = 500
+MAX_VECTORS: Final = 5_000
 # So many rows of a place are read for strings, then every tenth batch.
 MAX_ROWS: Final = 10_000
 SAMPLE_EVERY: Final = 10

@@ -1,22 +1,29 @@
 """Removing deleted text from SQLite's files, without blocking writers for long.
 
-``secure_delete`` overwrites deleted rows with zeros, but three places keep words: the
-segments of the word indexes, the write-ahead log, and rows deleted before the setting
-was on. Merge, checkpoint and, once in a database's life, VACUUM clear these.
+``secure_delete`` overwrites deleted rows with zeros, but four places keep words: the
+segments of the word indexes, the write-ahead log, the unused bytes of pages whose rows
+moved, and rows deleted before the setting was on. Merge, checkpoint, ``sqlite_gaps``
+and, once in a database's life, VACUUM clear these.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
+import sqlite3
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 from django.db import OperationalError, connection
 from django.utils.translation import gettext_noop
 
+from gdpr.data_map.base import Trace
+from gdpr.verification import byte_search, file_scan, sqlite_gaps
 from gdpr.verification.report import Beat, no_beat
 from memory.jobs import housekeeping
 
@@ -33,6 +40,25 @@ MAX_STEPS: Final = 20_000
 LOCK_MS: Final = 200
 TRIES: Final = 40
 WAIT: Final = 0.25
+# A larger database is not copied in memory while it is rewritten.
+MEMORY_BYTES: Final = 256 * 1024 * 1024
+ZEROED: Final = gettext_noop(
+    "unused bytes of pages overwritten (pages of tables: {count}, indexes built again:"
+    " {indexes})"
+)
+REWRITTEN: Final = gettext_noop(
+    "VACUUM: the whole database was rewritten, because bytes of erased rows were found"
+    " in it; writers waited meanwhile"
+)
+NO_SPACE: Final = gettext_noop(
+    "Bytes of erased rows are in the database's file, and the disk is too full to"
+    " rewrite it: {need} MB have to be free in the database's folder and in the folder"
+    " for temporary files. Make room and run the case again."
+)
+IN_USE: Final = gettext_noop(
+    "Bytes of erased rows are in the database's file, which could not be rewritten,"
+    " because somebody else kept writing to it. Run the case again at a quieter time."
+)
 
 
 def _scalar(sql: str) -> Any:
@@ -143,8 +169,13 @@ def has_samples() -> bool:
     return bool(_scalar("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat4'"))
 
 
-def clean(beat: Beat = no_beat) -> tuple[list[int], list[str]]:
-    """Do all cleaning; return the checkpoint's answer and the methods used."""
+def clean(
+    beat: Beat = no_beat, names: Iterable[str] = (), tokens: Iterable[bytes] = ()
+) -> tuple[list[int], list[str]]:
+    """Do all cleaning; return the checkpoint's answer and the methods used.
+
+    ``names`` and ``tokens`` tell which pages' unused bytes have to be overwritten.
+    """
     if int(_scalar("PRAGMA secure_delete") or 0) != 1:
         message = "PRAGMA secure_delete is off on this connection."
         raise OperationalError(message)
@@ -158,9 +189,79 @@ def clean(beat: Beat = no_beat) -> tuple[list[int], list[str]]:
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
         methods.append("ANALYZE")
-    row = checkpoint(beat)
+    row, zeroed = clean_pages(beat, names, tokens)
+    methods += zeroed
     methods.append(gettext_noop("wal_checkpoint(TRUNCATE), answer checked"))
     return row, methods
+
+
+def clean_pages(
+    beat: Beat, names: Iterable[str], tokens: Iterable[bytes], *, thorough: bool = False
+) -> tuple[list[int], list[str]]:
+    """Overwrite unused bytes of pages; return the checkpoint's answer and the methods.
+
+    A ``thorough`` one also builds every index again that may keep a word of a row:
+    others keep the names of people only.
+    """
+    row = checkpoint(beat)
+    name_shapes = set[bytes]().union(*map(byte_search.of_alias, names))
+    patterns = byte_search.of_tokens(_unlisted(tokens)) | name_shapes
+    in_indexes = patterns if thorough else name_shapes
+    zeroed = sqlite_gaps.zero(patterns, in_indexes, beat)
+    if not zeroed:
+        return row, []
+    counts = {"count": zeroed.pages, "indexes": len(zeroed.indexes)}
+    return checkpoint(beat), [ZEROED.format(**counts)]
+
+
+def _unlisted(tokens: Iterable[bytes]) -> set[bytes]:
+    """Return the strings without words of rows that stay, by the word indexes."""
+    tokens = set(tokens)
+    words = {w: token for token in tokens if (w := byte_search.as_word(token))}
+    stems = byte_search.stemmed(words)
+    terms_by_index = listed_terms(set[str]().union(*stems.values()))
+    terms = {term for entries in terms_by_index.values() for _, term in entries}
+    return tokens - {words[w] for w in words.keys() & stems.keys() if stems[w] <= terms}
+
+
+# ── The last resort ──────────────────────────────────────────────────────────
+def lies_in_database(traces: Iterable[Trace]) -> bool:
+    """Whether the byte search found something in a file of the database."""
+    name = Path(str(connection.settings_dict["NAME"])).name
+    names = {name + ending for ending in file_scan.DATABASE_SUFFIXES}
+    return any(t.place == "files" and Path(t.where).name in names for t in traces)
+
+
+def rewrite() -> str:
+    """Rewrite the whole database; return why that was impossible, or an empty text.
+
+    Writers wait until it is done: the caller announces it.
+    """
+    size = int(_scalar("PRAGMA page_count")) * int(_scalar("PRAGMA page_size"))
+    in_memory = size <= MEMORY_BYTES
+    folders = [Path(str(connection.settings_dict["NAME"])).resolve().parent]
+    folders += [] if in_memory else [Path(tempfile.gettempdir())]
+    # The log takes the new pages; so does a temporary file, maybe on the same disk.
+    need = size * len(folders)
+    no_space = NO_SPACE.format(need=need // 1_000_000 + 1)
+    if any(shutil.disk_usage(folder).free < need for folder in folders):
+        return no_space
+    before = int(_scalar("PRAGMA temp_store") or 0)
+    try:
+        if not in_memory:
+            _scalar("PRAGMA temp_store = FILE")
+        with connection.cursor() as cursor:
+            cursor.execute("VACUUM")
+    except OperationalError as error:
+        code = getattr(error.__cause__, "sqlite_errorcode", 0)
+        if code == sqlite3.SQLITE_FULL:
+            return no_space
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return IN_USE
+        raise
+    finally:
+        _scalar(f"PRAGMA temp_store = {before}")
+    return ""
 
 
 # ── Term lists ───────────────────────────────────────────────────────────────

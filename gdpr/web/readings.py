@@ -27,6 +27,7 @@ from gdpr.verification import (
     search,
     second_search,
     server_files,
+    sqlite,
     statements,
     write_ahead_log,
 )
@@ -76,6 +77,8 @@ TEMPLATES: Final = (
     write_ahead_log.HELD,
     search.STRINGS,
     search.STALE_WORDS,
+    sqlite.ZEROED,
+    sqlite.NO_SPACE,
 )
 # The places by their names in certificates and reports.
 PLACES: Final = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from django.db import connection
+
 from gdpr import erasure
 from gdpr.cases import dry_run, leases, row_decisions
 from gdpr.cases import workflow as cases
@@ -63,6 +65,19 @@ def lived_in(world: World) -> dict[str, Any]:
         by=world.actor("ada"),
     )
     return {"mine": own_entry, "both": shared_entry, "other": other}
+
+
+def leave_bytes() -> None:
+    """Leave words in free pages of SQLite's file, which only a full rewrite clears."""
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA secure_delete = OFF")
+        cursor.execute("CREATE TABLE foreign_notes (id INTEGER, text TEXT)")
+        cursor.executemany(
+            "INSERT INTO foreign_notes VALUES (%s, %s)",
+            [(n, f"{WORD} {MAIL} " + "x" * 900) for n in range(50)],
+        )
+        cursor.execute("DROP TABLE foreign_notes")
+        cursor.execute("PRAGMA secure_delete = ON")
 
 
 def opened(

@@ -85,6 +85,22 @@ def test_killed_at_any_moment_the_end_is_the_same(
     _is_over(world, _resume(case), rows)
 
 
+@pytest.mark.sqlite
+@pytest.mark.parametrize("moment", failpoints.DEEPER)
+def test_killed_while_it_cleans_more_the_end_is_the_same(
+    shared_world: World, moment: str
+) -> None:
+    world = shared_world
+    rows = erasing.lived_in(world)
+    case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
+    erasing.leave_bytes()
+    assert _killed_at(case, moment), "the moment never came"
+    assert not Certificate.objects.filter(case=case).exists()
+    case = _resume(case)
+    _is_over(world, case, rows)
+    assert not case.steps.get(name="residue").counts["rewriting"]
+
+
 def test_killed_again_and_again(shared_world: World) -> None:
     world = shared_world
     rows = erasing.lived_in(world)

@@ -30,6 +30,7 @@ from gdpr.verification import (
 from gdpr.verification.byte_search import Finder
 from gdpr.verification.report import Report
 from memory.journal import erasure
+from tests.gdpr import erasing
 from tests.world import World
 
 WORD = "zanzibarquokkafeather"
@@ -216,14 +217,7 @@ def test_a_database_that_was_deleted_in_openly_is_rewritten_once(
     row = world.entry(f"{MAIL} asked about {WORD}")
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA user_version = 0")
-        cursor.execute("PRAGMA secure_delete = OFF")
-        cursor.execute("CREATE TABLE foreign_notes (id INTEGER, text TEXT)")
-        cursor.executemany(
-            "INSERT INTO foreign_notes VALUES (%s, %s)",
-            [(n, f"{WORD} {MAIL} " + "x" * 900) for n in range(50)],
-        )
-        cursor.execute("DROP TABLE foreign_notes")
-        cursor.execute("PRAGMA secure_delete = ON")
+    erasing.leave_bytes()
     erasure.erase(world.acme.id, [row.id])
     sqlite.mark_clean()
     sqlite.clean()
