@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from gdpr.matching import encodings, forms, name_fields, normalize
 from gdpr.matching.matcher import Matcher, Name
-from gdpr.models import Case, Subject
+from gdpr.models import CaseState
 from gdpr.verification import byte_search
-from memory.models import JournalEntry, MemoryVersion, Record
-from tests.gdpr import encoded, erasing
+from memory.models import JournalEntry, Record
+from tests.gdpr import encoded, erasing, kit
 from tests.world import World
 
 MAIL = "maria.lindqvist@canary.example"
@@ -30,6 +30,7 @@ PEOPLE = Matcher(
         Name("s", "name", "Мария Иванова"),
     ]
 )
+ITEMS = list(zip(encoded.NAMES, encoded.CASES, strict=True))
 Encode = Callable[[str], str]
 each_encoding = pytest.mark.parametrize(
     "encode", [encode for _, encode in encoded.CASES], ids=encoded.NAMES
@@ -144,28 +145,32 @@ def test_the_patterns_of_a_name_are_bounded() -> None:
 
 # ── Erasure ──────────────────────────────────────────────────────────────────
 def _planted(world: World, token: str) -> list[str]:
-    """Write a token into an entry, a payload, a record and a file."""
-    first = world.entry(f"said {token} here")
-    second = world.entry("said", payload={"deep": [{"said": token}]})
+    """Write a token into an entry, a payload, a record and a file; return entries."""
+    rows = [
+        world.entry(f"said {token} here"),
+        world.entry("said", payload={"deep": [{"said": token}]}),
+    ]
     ada = world.api("ada")
     assert ada.post("/records", {"content": f"heard {token}"}).status == 201
     body = {"tier": "AGENT", "content": f"- {token}\n", "mode": "append"}
     assert ada.post("/memory/tools/memory.write", body).status == 200
-    return [first.id, second.id]
+    return [row.id for row in rows]
 
 
-@each_encoding
-def test_an_encoded_address_is_erased_and_searched(
-    world: World, encode: Encode
-) -> None:
-    token = encode(MAIL)
-    person: Subject = erasing.subject(world, ("email", MAIL), display_name="M")
-    entry_ids = _planted(world, token)
-    case: Case = erasing.erased(world, person)
-    assert (case.state, case.result) == ("complete", case.result), erasing.failure_text(
-        case
-    )
-    rows = JournalEntry.objects.filter(pk__in=entry_ids, erased_at=None)
-    assert not rows.exists()
+def test_every_form_is_erased_and_searched_for(shared_world: World) -> None:
+    world = shared_world
+    person = erasing.subject(world, ("email", MAIL))
+    planted = {name: _planted(world, encode(MAIL)) for name, (_, encode) in ITEMS}
+    case = erasing.erased(world, person)
+    entries = JournalEntry.objects.filter(erased_at=None)
+    left = {
+        name: ids
+        for name, ids in planted.items()
+        if entries.filter(pk__in=ids).exists()
+    }
+    assert left == {}
     assert not Record.objects.filter(content__contains="heard").exists()
-    assert not MemoryVersion.objects.filter(erased_at=None).exists()
+    tokens = {name: encode(MAIL) for name, (_, encode) in ITEMS}
+    in_files = {n: kit.in_folders(t.split()[0]) for n, t in tokens.items()}
+    assert {name: hits for name, hits in in_files.items() if hits} == {}
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
