@@ -1,0 +1,75 @@
+"""Other ways to write the words of a name, for a list that has only hashes of names.
+
+A hash tells nothing about its name, so these are the ways from a text to the name: the
+surname first, words written together, letters with a mark written as two.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from gdpr.matching import normalize
+
+# A small letter and a capital: the words of ``MariaKeller`` begin there.
+_SMALL: Final = "a-zß-öø-ÿāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįıłńņňőœŕřśŝşšţťũūŭůűųŵŷźżž"
+_CAPITAL: Final = "A-ZÀ-ÖØ-ÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİŁŃŅŇŐŒŔŘŚŜŞŠŢŤŨŪŬŮŰŲŴŶŸŹŻŽ"
+_CAMEL: Final = re.compile(f"(?<=[{_SMALL}])(?=[{_CAPITAL}])")
+_TWO: Final = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"}
+    | {"Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "Å": "Aa", "Ø": "Oe"}
+)
+_DIGRAPH: Final = re.compile("([aou])e|(a)a")
+# Between a surname and the first name after it: a sentence ends with a dot and a space.
+_BETWEEN: Final = re.compile(r"\s{0,4},\s{0,4}|[._\-]|\s{1,4}")
+# A word of two joined names: shorter parts occur in other words.
+_MIN_PART: Final = 2
+_MAX_JOINED: Final = 40
+_MIN_SURNAME: Final = 3
+
+
+def of_text(text: str) -> Iterator[str]:
+    """Yield further readings of a text, folded: words apart, marks as two letters."""
+    apart = _CAMEL.sub(" ", text)
+    if apart != text:
+        yield normalize.fold(apart)
+    spelled = text if text.isascii() else apart.translate(_TWO)
+    if spelled not in (text, apart):
+        yield normalize.fold(spelled)
+
+
+def of_run(words: Sequence[str], gap: str) -> Iterator[str]:
+    """Yield the names that words in a row may be, ``gap`` being behind the first."""
+    orders = [" ".join(words)]
+    if len(words) > 1:
+        if "," in gap or _BETWEEN.fullmatch(gap):
+            orders.append(" ".join([*words[1:], words[0]]))
+        if len(words) > 2:
+            orders.append(" ".join([words[-1], *words[:-1]]))
+    for order in orders:
+        yield order
+        short = _DIGRAPH.sub(r"\1\2", order)
+        if short != order:
+            yield short
+
+
+def of_field(value: str) -> Iterator[str]:
+    """Yield the names that the whole value of a field may be."""
+    yield value
+    for text in (normalize.fold(value), *of_text(value)):
+        words = normalize.WORD.findall(text)
+        yield from of_run(words, " ") if words else ()
+        if len(words) == 1 and len(text) <= _MAX_JOINED:
+            (word,) = words
+            for at in range(_MIN_PART, len(word) - _MIN_PART + 1):
+                yield from of_run((word[:at], word[at:]), " ")
+
+
+def initial_of(words: Sequence[str]) -> str | None:
+    """Return the initial and surname of a name of several words."""
+    if len(words) < 2 or len(words[-1]) < _MIN_SURNAME or len(words[0]) < _MIN_PART:
+        return None
+    if any(map(normalize.unspaced, "".join(words))):
+        return None
+    return f"{words[0][0]} {words[-1]}"
