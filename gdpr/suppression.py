@@ -127,15 +127,16 @@ def dismissal_digest(workspace_id: str, kind: str, text: str) -> str:
 # ── Looking for them ─────────────────────────────────────────────────────────
 def _runs(text: str, sizes: Collection[int]) -> Iterator[tuple[str, list[str], str]]:
     """Return each run of so many words: text, words, what is behind the first."""
-    tokens = list(_TOKEN.finditer(text))
+    tokens = [(match.start(), match.end()) for match in _TOKEN.finditer(text)]
+    words = [text[start:end] for start, end in tokens]
     for size in sizes:
         for first in range(len(tokens) - size + 1):
-            run = tokens[first : first + size]
-            start, end = run[0].start(), run[-1].end()
-            if end - start > sum(len(t[0]) for t in run) + _GAP * size:
+            start, end = tokens[first][0], tokens[first + size - 1][1]
+            run = words[first : first + size]
+            if end - start > len("".join(run)) + _GAP * size:
                 continue
-            gap = text[run[0].end() : run[1].start()] if size > 1 else ""
-            yield text[start:end], [token[0] for token in run], gap
+            gap = text[tokens[first][1] : tokens[first + 1][0]] if size > 1 else ""
+            yield text[start:end], run, gap
 
 
 def _pieces(
@@ -202,9 +203,10 @@ def _suppressed(
     word_counts: dict[str, set[int]] = {}
     for digest in free:
         word_counts.setdefault(digest.kind, set()).add(digest.words)
+    pieces = _pieces(name_fields.json_as_text(text), word_counts)
     hits = [
         (piece, piece if kind == "phone" else form)
-        for kind, form, piece in _pieces(name_fields.json_as_text(text), word_counts)
+        for (kind, form), piece in {(k, f): piece for k, f, piece in pieces}.items()
         if _hash(key, kind, form) in free_digests
     ]
     marked = {digest for digest, _, words in digests if words == MARKED}
@@ -217,7 +219,7 @@ def _suppressed(
         ]
     # The whole value of a field that holds a person counts, an ordinary word too.
     all_digests = {digest for digest, _, _ in digests}
-    names = name_fields.people(text) if all_digests else ()
+    names = name_fields.people(text) if digests else ()
     hits += [(n, n) for n in names if is_named(workspace_id, n, all_digests)]
     return list(dict.fromkeys(hits))
 

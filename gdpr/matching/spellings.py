@@ -20,7 +20,7 @@ _TWO: Final = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"}
     | {"Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "Å": "Aa", "Ø": "Oe"}
 )
-_DIGRAPH: Final = re.compile("([aou])e|(a)a")
+_DIGRAPH: Final = re.compile("[aou]e|aa")
 # Between a surname and the first name after it: a sentence ends with a dot and a space.
 _BETWEEN: Final = re.compile(r"\s{0,4},\s{0,4}|[._\-]|\s{1,4}")
 # A word of two joined names: shorter parts occur in other words.
@@ -41,17 +41,17 @@ def of_text(text: str) -> Iterator[str]:
 
 def of_run(words: Sequence[str], gap: str) -> Iterator[str]:
     """Yield the names that words in a row may be, ``gap`` being behind the first."""
-    orders = [" ".join(words)]
-    if len(words) > 1:
-        if "," in gap or _BETWEEN.fullmatch(gap):
-            orders.append(" ".join([*words[1:], words[0]]))
-        if len(words) > 2:
-            orders.append(" ".join([words[-1], *words[:-1]]))
-    for order in orders:
-        yield order
-        short = _DIGRAPH.sub(r"\1\2", order)
-        if short != order:
-            yield short
+    plain = " ".join(words)
+    yield plain
+    short = _DIGRAPH.sub(_first_letter, plain)
+    if short != plain:
+        yield short
+    if len(words) > 1 and ("," in gap or _BETWEEN.fullmatch(gap)):
+        yield from of_run((" ".join(words[1:]) + " " + words[0],), "")
+
+
+def _first_letter(digraph: re.Match[str]) -> str:
+    return digraph[0][0]
 
 
 def of_field(value: str) -> Iterator[str]:
