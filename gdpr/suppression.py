@@ -270,7 +270,8 @@ def refuse(
 def active(workspace_id: str) -> list[Digest]:
     """Return the digests in force."""
     rows = Suppression.objects.filter(workspace_id=workspace_id, lifted_at=None)
-    return [Digest(*row) for row in rows.values_list("digest", "kind", "words")]
+    fields = rows.order_by("pk").values_list("digest", "kind", "words")
+    return [Digest(*row) for row in fields]
 
 
 def restore(
