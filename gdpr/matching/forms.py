@@ -37,8 +37,9 @@ ENCODED: Final = (
     Form(
         "base64",
         gettext_noop(
-            "In base64 and base64url, also in the middle of a longer text, in a data"
-            " URL and in lines of at least 40 signs."
+            "In base64 and base64url of at least six bytes, also in the middle of a"
+            " longer text, in a data URL and in lines of at least 40 signs. A name"
+            " without Latin letters: as registered, in capitals, in small letters."
         ),
     ),
     Form(
@@ -47,7 +48,10 @@ ENCODED: Final = (
     ),
     Form(
         "hexadecimal",
-        gettext_noop("As the hexadecimal digits of its UTF-8 bytes, without gaps."),
+        gettext_noop(
+            "As the hexadecimal digits of at least five UTF-8 bytes, without gaps. A"
+            " name without Latin letters: as registered, in capitals, in small letters."
+        ),
     ),
     Form(
         "quoted_printable",
