@@ -47,7 +47,8 @@ _TOKEN: Final = re.compile(
 )
 _HEX_ASCII: Final = re.compile(rf"(?:[2-7][0-9A-Fa-f]){{{MIN_HEX_BYTES},}}")
 _HEX_TOKEN: Final = re.compile(rf"[0-9A-Fa-f]{{{MIN_HEX},}}")
-_JWT_HEAD: Final = re.compile(r"eyJ[\w\-]{1,4000}\.\Z")
+# The part before, backwards: a search for its beginning would be quadratic.
+_JWT_HEAD: Final = re.compile(r"\.[\w\-]+Jye")
 _JWT_TAIL: Final = re.compile(r"(?:\.[\w\-]+){1,4}")
 _GARBAGE: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]")
 _SPLIT: Final = re.compile(r"[+/_\-]")
@@ -110,7 +111,7 @@ def pieces(text: str) -> Iterator[Piece]:
 def _whole(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the bounds of what is to be replaced: of a JWT, all its parts."""
     if text.endswith(".", 0, start):
-        head = _JWT_HEAD.search(text[max(0, start - 4096) : start])
+        head = _JWT_HEAD.match(text[max(0, start - 4096) : start][::-1])
         start -= len(head[0]) if head else 0
     if text.startswith("eyJ", start) and text.startswith(".", end):
         tail = _JWT_TAIL.match(text, end)

@@ -57,11 +57,12 @@ def _encoded(joined: _JoinedTexts, hits: Hits, covered: set[int]) -> set[int]:
     """
     indexes: set[int] = set()
     answers: dict[str, bool] = {}
-    for place in encodings.suspects(joined.body):
+    end = 0
+    for place in sorted(encodings.suspects(joined.body)):
         at = joined.text_index(place)
-        if at in covered or at in indexes:
+        if place < end or at in covered or at in indexes:
             continue
-        word = joined.word_at(place)
+        word, end = joined.word_at(place)
         if word not in answers:
             answers[word] = any(map(hits, normalize.readings(word)))
         if answers[word]:
@@ -96,16 +97,15 @@ class _JoinedTexts:
         """Return the index of the text at an offset."""
         return bisect_right(self._next, place)
 
-    def word_at(self, place: int) -> str:
-        """Return what is between spaces, quotes and ends of the text at an offset."""
+    def word_at(self, place: int) -> tuple[str, int]:
+        """Return the text between spaces and quotes at an offset, and its end."""
         at = self.text_index(place)
         end = self._next[at] - 1
         start = end - len(self.texts[at])
         first = max(self.body.rfind(sign, start, place) for sign in _BOUNDS)
         after = [self.body.find(sign, place, end) for sign in _BOUNDS]
-        return self.body[
-            max(first + 1, start) : min((n for n in after if n >= 0), default=end)
-        ]
+        end = min((at for at in after if at >= 0), default=end)
+        return self.body[max(first + 1, start) : end], end
 
     def containing(self, signs: Iterable[str]) -> set[int]:
         """Return the indexes of the texts that contain one of some signs."""
