@@ -51,12 +51,8 @@ class Digest(NamedTuple):
 MARKED: Final = 0
 _DOMAIN: Final = b"crewship suppression v1\x00"
 _PHONE_TAIL: Final = 8
-_GAP: Final = 16
 _KINDS: Final = ("user_id", "email", "phone", "handle", "name")
 _PIECES: Final = frozenset({"user_id", "handle"})
-_TOKEN: Final = re.compile(
-    rf"[{normalize.UNSPACED}]|(?:(?![{normalize.UNSPACED}]){normalize.LETTER})+"
-)
 # An @ outside an address; what follows it is cut into words like any text.
 _AT: Final = re.compile(r"(?<![a-z0-9])@")
 _BEHIND: Final = 40
@@ -77,7 +73,7 @@ def _hashed_form(kind: str, value: str) -> tuple[str, int] | None:
     text = patterns.folded(kind, value)
     if kind == "phone":
         return (text[-_PHONE_TAIL:], 1) if len(text) >= phones.MIN_DIGITS else None
-    tokens = list(_TOKEN.finditer(text))
+    tokens = list(spellings.TOKEN.finditer(text))
     if not tokens or kind not in _KINDS:
         return None
     if kind == "name":
@@ -125,20 +121,6 @@ def dismissal_digest(workspace_id: str, kind: str, text: str) -> str:
 
 
 # ── Looking for them ─────────────────────────────────────────────────────────
-def _runs(text: str, sizes: Collection[int]) -> Iterator[tuple[str, list[str], str]]:
-    """Return each run of so many words: text, words, what is behind the first."""
-    tokens = [(match.start(), match.end()) for match in _TOKEN.finditer(text)]
-    words = [text[start:end] for start, end in tokens]
-    for size in sizes:
-        for first in range(len(tokens) - size + 1):
-            start, end = tokens[first][0], tokens[first + size - 1][1]
-            run = words[first : first + size]
-            if end - start > len("".join(run)) + _GAP * size:
-                continue
-            gap = text[tokens[first][1] : tokens[first + 1][0]] if size > 1 else ""
-            yield text[start:end], run, gap
-
-
 def _pieces(
     text: str, word_counts: Mapping[str, Collection[int]]
 ) -> Iterator[tuple[str, str, str]]:
@@ -169,7 +151,9 @@ def _words_behind_at(text: str) -> Iterator[str]:
     """Return what follows each @ of a text: the first word, and the first two."""
     for view in _views(text):
         for at in _AT.finditer(view):
-            behind = list(_TOKEN.finditer(view, at.end(), at.end() + _BEHIND))[:2]
+            behind = list(spellings.TOKEN.finditer(view, at.end(), at.end() + _BEHIND))[
+                :2
+            ]
             if behind and behind[0].start() == at.end():
                 for token in behind:
                     yield view[at.end() : token.end()]
@@ -180,10 +164,10 @@ def _word_runs(
 ) -> Iterator[tuple[str, str, str]]:
     for kind, lengths in sizes.items():
         if kind in _PIECES:
-            for run, _, _ in _runs(view, [n for n in lengths if n]):
+            for run, _, _ in spellings.runs(view, [n for n in lengths if n]):
                 yield kind, run, run
         elif kind == "name":
-            for run, words, gap in _runs(view, [n for n in lengths if n > 1]):
+            for run, words, gap in spellings.runs(view, [n for n in lengths if n > 1]):
                 yield from ((kind, form, run) for form in spellings.of_run(words, gap))
 
 

@@ -7,11 +7,16 @@ surname first, words written together, letters with a mark written as two.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from gdpr.matching import normalize
 
+TOKEN: Final = re.compile(
+    rf"[{normalize.UNSPACED}]|(?:(?![{normalize.UNSPACED}]){normalize.LETTER})+"
+)
+# Beside each word of a name stand at most so many other signs.
+_GAP: Final = 16
 # A small letter and a capital: the words of ``MariaKeller`` begin there.
 _SMALL: Final = "a-zß-öø-ÿāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįıłńņňőœŕřśŝşšţťũūŭůűųŵŷźżž"
 _CAPITAL: Final = "A-ZÀ-ÖØ-ÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİŁŃŅŇŐŒŔŘŚŜŞŠŢŤŨŪŬŮŰŲŴŶŸŹŻŽ"
@@ -27,6 +32,20 @@ _BETWEEN: Final = re.compile(r"\s{0,4},\s{0,4}|[._\-]|\s{1,4}")
 _MIN_PART: Final = 2
 _MAX_JOINED: Final = 40
 _MIN_SURNAME: Final = 3
+
+
+def runs(text: str, sizes: Collection[int]) -> Iterator[tuple[str, list[str], str]]:
+    """Return each run of so many words: text, words, what is behind the first."""
+    tokens = [(match.start(), match.end()) for match in TOKEN.finditer(text)]
+    words = [text[start:end] for start, end in tokens]
+    for size in sizes:
+        for first in range(len(tokens) - size + 1):
+            start, end = tokens[first][0], tokens[first + size - 1][1]
+            run = words[first : first + size]
+            if end - start > len("".join(run)) + _GAP * size:
+                continue
+            gap = text[tokens[first][1] : tokens[first + 1][0]] if size > 1 else ""
+            yield text[start:end], run, gap
 
 
 def of_text(text: str) -> Iterator[str]:
