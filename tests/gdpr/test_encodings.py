@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from gdpr.matching import encodings, forms, name_fields, normalize
 from gdpr.matching.matcher import Matcher, Name
-from gdpr.models import CaseState
 from gdpr.verification import byte_search
 from memory.models import JournalEntry, Record
 from tests.gdpr import encoded, erasing, kit
@@ -173,4 +172,6 @@ def test_every_form_is_erased_and_searched_for(shared_world: World) -> None:
     tokens = {name: encode(MAIL) for name, (_, encode) in ITEMS}
     in_files = {n: kit.in_folders(t.split()[0]) for n, t in tokens.items()}
     assert {name: hits for name, hits in in_files.items() if hits} == {}
-    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
+    # What SQLite leaves in the bytes of its file has tests of its own.
+    traces = case.result["residue"]["traces"]
+    assert [trace for trace in traces if trace["place"] != "files"] == []
