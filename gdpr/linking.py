@@ -8,9 +8,10 @@ stamp.
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -23,6 +24,9 @@ from memory.ports import subject_linker
 from memory.ports.subject_linker import Gate, TextRow
 
 JOURNAL: Final = "journal"
+# An append checks its texts before it waits for the journal. So long after the list of
+# suppressed names changed, texts are checked again inside the transaction.
+RECHECK_SECONDS: Final = 60.0
 _WORKSPACES: Final = 64
 _KINDS: Final = ("user_id", "email", "phone", "handle", "name")
 # A link to store: subject id, place, row id, and how it was made (``Via``).
@@ -39,6 +43,14 @@ class PeopleIndex:
     restricted_ids: frozenset[str]
     by_alias: dict[tuple[str, str], frozenset[str]]
     suppressed: tuple[suppression.Digest, ...]
+    # When this process first read this list of suppressed names, by its own clock.
+    suppressed_read_at: float = 0.0
+
+    @property
+    def was_just_suppressed(self) -> bool:
+        """Whether an append that is under way may have seen an older list."""
+        age = time.monotonic() - self.suppressed_read_at
+        return bool(self.suppressed) and age < RECHECK_SECONDS
 
     def subject_ids(self, subject: str) -> frozenset[str]:
         """Return the ids of those who have a writer's name for a person as an alias."""
@@ -90,7 +102,10 @@ def people_index(workspace_id: str) -> PeopleIndex | None:
         if people is not None and people.stamp == stamp:
             _cache.move_to_end(workspace_id)
             return people
-    people = _read(workspace_id, stamp)
+    previous, people = people, _read(workspace_id, stamp)
+    is_same = previous is not None and previous.suppressed == people.suppressed
+    read_at = previous.suppressed_read_at if previous and is_same else time.monotonic()
+    people = replace(people, suppressed_read_at=read_at)
     with _lock:
         _cache[workspace_id] = people
         _cache.move_to_end(workspace_id)
@@ -128,10 +143,18 @@ class Linker:
         return partial(suppression.refuse, workspace_id, people.suppressed)
 
     def note(self, workspace_id: str, place: str, rows: Sequence[TextRow]) -> None:
-        """Link rows to the people they name; restrict entries of restricted people."""
+        """Link rows to the people they name; restrict entries of restricted people.
+
+        An entry that names somebody suppressed since it was checked is refused.
+        """
         people = people_index(workspace_id)
         if people is None and not any(row.subjects for row in rows):
             return
+        if people is not None and place == JOURNAL and people.was_just_suppressed:
+            for row in rows:
+                suppression.refuse(
+                    workspace_id, people.suppressed, row.texts, row.subjects
+                )
         links: list[Link] = []
         unknown_names: list[UnknownName] = []
         for row in rows:

@@ -6,6 +6,7 @@ looked for only where a writer names a person, because too many people share it.
 handle that is an ordinary word, or very short, is looked for only behind an @, and,
 like such a user id, where a writer names a person: in ``subjects``, in the subject of a
 record or a card, in a JSON field that holds a person. The word alone matches nothing.
+The same goes for the initial and surname of a name, which several people share.
 """
 
 from __future__ import annotations
@@ -21,7 +22,14 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from gdpr import cache_version, pagination
-from gdpr.matching import common_words, name_fields, normalize, patterns, phones
+from gdpr.matching import (
+    common_words,
+    name_fields,
+    normalize,
+    patterns,
+    phones,
+    spellings,
+)
 from gdpr.matching.matcher import Name
 from gdpr.models import Alias, Subject, Suppression
 from gdpr.pagination import Page, PageQuery
@@ -43,12 +51,8 @@ class Digest(NamedTuple):
 MARKED: Final = 0
 _DOMAIN: Final = b"crewship suppression v1\x00"
 _PHONE_TAIL: Final = 8
-_GAP: Final = 16
 _KINDS: Final = ("user_id", "email", "phone", "handle", "name")
 _PIECES: Final = frozenset({"user_id", "handle"})
-_TOKEN: Final = re.compile(
-    rf"[{normalize.UNSPACED}]|(?:(?![{normalize.UNSPACED}]){normalize.LETTER})+"
-)
 # An @ outside an address; what follows it is cut into words like any text.
 _AT: Final = re.compile(r"(?<![a-z0-9])@")
 _BEHIND: Final = 40
@@ -69,7 +73,7 @@ def _hashed_form(kind: str, value: str) -> tuple[str, int] | None:
     text = patterns.folded(kind, value)
     if kind == "phone":
         return (text[-_PHONE_TAIL:], 1) if len(text) >= phones.MIN_DIGITS else None
-    tokens = list(_TOKEN.finditer(text))
+    tokens = list(spellings.TOKEN.finditer(text))
     if not tokens or kind not in _KINDS:
         return None
     if kind == "name":
@@ -96,6 +100,15 @@ def digests_of(workspace_id: str, names: Iterable[Name]) -> list[Digest]:
     return list(digests.values())
 
 
+def _initials_of(workspace_id: str, names: Iterable[Name]) -> list[Digest]:
+    """Return the digests of initial and surname, marked: several people share them."""
+    key = _key(workspace_id)
+    of_names = (name.value for name in names if name.kind == "name")
+    forms = [spellings.initial_of(patterns.words(value)) for value in of_names]
+    hashes = dict.fromkeys(_hash(key, "name", form) for form in forms if form)
+    return [Digest(digest, "name", MARKED) for digest in hashes]
+
+
 def unknown_name_digest(workspace_id: str, text: str) -> str:
     """Return the keyed hash of a name as a writer gave it, its kind unknown."""
     plain = patterns.folded("handle", text)
@@ -108,21 +121,6 @@ def dismissal_digest(workspace_id: str, kind: str, text: str) -> str:
 
 
 # ── Looking for them ─────────────────────────────────────────────────────────
-def _runs(text: str, sizes: Collection[int]) -> Iterator[tuple[str, str]]:
-    """Return each run of so many words, as in the text and as bare words."""
-    tokens = list(_TOKEN.finditer(text))
-    for size in sizes:
-        for first in range(len(tokens) - size + 1):
-            run = tokens[first : first + size]
-            start, end = run[0].start(), run[-1].end()
-            if end - start > sum(len(t[0]) for t in run) + _GAP * size:
-                continue
-            words = [token[0] for token in run]
-            yield text[start:end], " ".join(words)
-            if size > 1 and "," in text[run[0].end() : run[1].start()]:
-                yield text[start:end], " ".join([*words[1:], words[0]])
-
-
 def _pieces(
     text: str, word_counts: Mapping[str, Collection[int]]
 ) -> Iterator[tuple[str, str, str]]:
@@ -137,6 +135,9 @@ def _pieces(
             for start, end, number in phones.candidates(view):
                 yield "phone", number.digits[-_PHONE_TAIL:], view[start:end]
         yield from _word_runs(view, word_counts)
+    lengths = {"name": word_counts.get("name", ())}
+    for view in spellings.of_text(text):
+        yield from _word_runs(view, lengths)
 
 
 def _views(text: str) -> list[str]:
@@ -150,7 +151,9 @@ def _words_behind_at(text: str) -> Iterator[str]:
     """Return what follows each @ of a text: the first word, and the first two."""
     for view in _views(text):
         for at in _AT.finditer(view):
-            behind = list(_TOKEN.finditer(view, at.end(), at.end() + _BEHIND))[:2]
+            behind = list(spellings.TOKEN.finditer(view, at.end(), at.end() + _BEHIND))[
+                :2
+            ]
             if behind and behind[0].start() == at.end():
                 for token in behind:
                     yield view[at.end() : token.end()]
@@ -161,17 +164,24 @@ def _word_runs(
 ) -> Iterator[tuple[str, str, str]]:
     for kind, lengths in sizes.items():
         if kind in _PIECES:
-            for run, _words in _runs(view, [n for n in lengths if n]):
+            for run, _, _ in spellings.runs(view, [n for n in lengths if n]):
                 yield kind, run, run
         elif kind == "name":
-            for run, words in _runs(view, [n for n in lengths if n > 1]):
-                yield kind, words, run
+            for run, words, gap in spellings.runs(view, [n for n in lengths if n > 1]):
+                yield from ((kind, form, run) for form in spellings.of_run(words, gap))
 
 
 def suppressed_pieces(
     workspace_id: str, text: str, digests: Collection[Digest]
 ) -> list[str]:
     """Return the pieces of a text, folded, whose keyed hash is among digests."""
+    return [piece for piece, _ in _suppressed(workspace_id, text, digests)]
+
+
+def _suppressed(
+    workspace_id: str, text: str, digests: Collection[Digest]
+) -> list[tuple[str, str]]:
+    """Return the pieces of a text whose hash is among digests, and their names."""
     free = [digest for digest in digests if digest.words != MARKED]
     free_digests, key = {digest for digest, _, _ in free}, _key(workspace_id)
     word_counts: dict[str, set[int]] = {}
@@ -179,35 +189,45 @@ def suppressed_pieces(
         word_counts.setdefault(digest.kind, set()).add(digest.words)
     pieces = _pieces(name_fields.json_as_text(text), word_counts)
     hits = [
-        piece for kind, form, piece in pieces if _hash(key, kind, form) in free_digests
+        (piece, piece if kind == "phone" else form)
+        for (kind, form), piece in {(k, f): piece for k, f, piece in pieces}.items()
+        if _hash(key, kind, form) in free_digests
     ]
     marked = {digest for digest, _, words in digests if words == MARKED}
     if marked:
         handles = (f"@{word}" for word in _words_behind_at(text))
         hits += [
-            handle for handle in handles if _hash(key, "handle", handle[1:]) in marked
+            (handle, handle)
+            for handle in handles
+            if _hash(key, "handle", handle[1:]) in marked
         ]
     # The whole value of a field that holds a person counts, an ordinary word too.
     all_digests = {digest for digest, _, _ in digests}
-    names = name_fields.people(text) if all_digests else ()
-    hits += [name for name in names if is_named(workspace_id, name, all_digests)]
+    names = name_fields.people(text) if digests else ()
+    hits += [(n, n) for n in names if is_named(workspace_id, n, all_digests)]
     return list(dict.fromkeys(hits))
 
 
 def names_in(workspace_id: str, text: str, digests: Collection[Digest]) -> list[str]:
-    """Like ``suppressed_pieces``, and find ordinary words in free text too."""
+    """Return the suppressed names in a text; find ordinary words in free text too."""
     all_digests = [
         Digest(digest, kind, count)
         for digest, kind, words in digests
         for count in ((1, 2) if words == MARKED else (words,))
     ]
-    return suppressed_pieces(workspace_id, text, all_digests)
+    pairs = _suppressed(workspace_id, text, all_digests)
+    return list(dict.fromkeys(name for _, name in pairs))
 
 
 def is_named(workspace_id: str, subject: str, hashes: Collection[str]) -> bool:
     """Whether a writer's name for a person is among digests, as any kind of alias."""
-    names = [Name("", kind, subject) for kind in _KINDS]
-    return any(digest.digest in hashes for digest in digests_of(workspace_id, names))
+    key = _key(workspace_id)
+    forms = ((kind, _hashed_form(kind, subject)) for kind in _KINDS)
+    if any(form and _hash(key, kind, form[0]) in hashes for kind, form in forms):
+        return True
+    return any(
+        _hash(key, "name", form) in hashes for form in spellings.of_field(subject)
+    )
 
 
 def refuse(
@@ -218,9 +238,11 @@ def refuse(
 ) -> None:
     """Raise Conflict ``subject_suppressed`` when a text or subject is suppressed."""
     hashes = {digest for digest, _, _ in digests}
-    is_subject = any(is_named(workspace_id, subject, hashes) for subject in subjects)
-    if is_subject or any(
-        suppressed_pieces(workspace_id, text, digests) for text in texts if text
+    who = list(subjects)
+    if any(is_named(workspace_id, subject, hashes) for subject in who) or any(
+        suppressed_pieces(workspace_id, text, digests)
+        for text in (*texts, *who)
+        if text
     ):
         detail = gettext(
             "The text is about a person who was erased or opted out; nothing was kept."
@@ -232,7 +254,8 @@ def refuse(
 def active(workspace_id: str) -> list[Digest]:
     """Return the digests in force."""
     rows = Suppression.objects.filter(workspace_id=workspace_id, lifted_at=None)
-    return [Digest(*row) for row in rows.values_list("digest", "kind", "words")]
+    fields = rows.order_by("pk").values_list("digest", "kind", "words")
+    return [Digest(*row) for row in fields]
 
 
 def restore(
@@ -262,7 +285,10 @@ def restore(
 def suppress(subject: Subject, *, case_ref: str = "") -> int:
     """Suppress a person's names; safe to repeat. Return how many were added."""
     names = Alias.names(subject.workspace_id, subject_id=subject.pk)
-    digests = digests_of(subject.workspace_id, names)
+    digests = [
+        *digests_of(subject.workspace_id, names),
+        *_initials_of(subject.workspace_id, names),
+    ]
     return restore(
         subject.workspace_id, digests, subject_ref=subject.pk, case_ref=case_ref
     )

@@ -34,6 +34,7 @@ from memory.models import (
     Workspace,
 )
 from memory.models.webhooks import HEALTH_BAND_CHANGED, delivery_id
+from memory.ports import subject_linker
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
@@ -136,6 +137,7 @@ def create(url: str, events: Iterable[str] = EVENTS, *, by: Actor) -> Webhook:
     target, event_types = http_out.check_url(url), sorted(set(events))
     if not event_types or not set(event_types) <= set(EVENTS):
         raise errors.Invalid(gettext("Choose events from the list."), code="bad_events")
+    subject_linker.refuse(by.workspace_id, (target,))
     with transaction.atomic():
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
         existing = Webhook.objects.filter(workspace_id=by.workspace_id)

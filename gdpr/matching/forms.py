@@ -34,4 +34,38 @@ ENCODED: Final = (
         "escapes",
         gettext_noop("Escaped as in JSON, in a URL or in HTML, up to three times."),
     ),
+    Form(
+        "base64",
+        gettext_noop(
+            "In base64 and base64url of at least six bytes, also in the middle of a"
+            " longer text, in a data URL and in lines of at least 40 signs. A name"
+            " without Latin letters: as registered, in capitals, in small letters."
+        ),
+    ),
+    Form(
+        "jwt",
+        gettext_noop("In the content of a JSON web token that is not encrypted."),
+    ),
+    Form(
+        "hexadecimal",
+        gettext_noop(
+            "As the hexadecimal digits of at least five UTF-8 bytes, without gaps. A"
+            " name without Latin letters: as registered, in capitals, in small letters."
+        ),
+    ),
+    Form(
+        "quoted_printable",
+        gettext_noop("Quoted-printable, also with a line break inside it."),
+    ),
+    Form(
+        "twice",
+        gettext_noop("In one of these encodings inside another one of them."),
+    ),
+    Form(
+        "compressed",
+        gettext_noop(
+            "Compressed by gzip or zlib in base64: the first 256 KiB of each of the"
+            " first eight such pieces of a text."
+        ),
+    ),
 )

@@ -14,9 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
+from functools import cached_property
 from typing import Final
 
 from gdpr.matching import (
+    encodings,
     name_fields,
     normalize,
     patterns,
@@ -210,6 +212,8 @@ class Matcher(Masker):
         """
         if not text.isascii() or "\\" in text or "%" in text or "&" in text:
             return True
+        if normalize.is_encoded(text):
+            return True
         if (self._by_field_value or self._numbers) and name_fields.may_hold_person(
             text
         ):
@@ -220,6 +224,12 @@ class Matcher(Masker):
         if any(True for _ in self._words_in(folded)):
             return True
         return any(piece in folded for piece in self._pieces)
+
+    @cached_property
+    def _encoded_literals(self) -> tuple[str, ...]:
+        """Encodings of names to search for: ``encodings.suspects`` misses these."""
+        values = {name.value for name in self.names_known if name.kind != "pattern"}
+        return tuple(text for value in values for text in encodings.literals(value))
 
     def _hints(self, folded: str) -> Iterator[int]:
         """Return the offsets in a folded text of words of names and of digits."""
@@ -246,7 +256,9 @@ class Matcher(Masker):
         ``read_fields`` returns a text with its JSON fields as text. Much faster than
         matching each text.
         """
-        return prefilter.among(texts, read_fields, self._hints, self._hit)
+        return prefilter.among(
+            texts, read_fields, self._hints, self._hit, self._encoded_literals
+        )
 
     def spans(self, text: str) -> list[Span]:
         """Return where a text names somebody, left to right, longest first.

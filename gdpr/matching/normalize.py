@@ -2,7 +2,8 @@
 
 A view is the folded text with the offset of each of its characters in the original. The
 plain view folds the text as written; further views first resolve JSON, percent and HTML
-escapes, because a payload may carry text that was escaped once or twice.
+escapes, because a payload may carry text that was escaped once or twice, the signs of
+quoted-printable, and encoded tokens (``encodings``).
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from html import unescape
 from itertools import pairwise
 from typing import Final, NamedTuple
+
+from gdpr.matching import encodings, escapes, name_fields
 
 # Letters that carry a stroke or are two in one have no decomposition in Unicode.
 _STROKES: Final = dict(
@@ -145,18 +147,22 @@ def words_of(folded: str) -> set[str]:
 class View:
     """A folded text; ``starts`` and ``ends`` are offsets of its characters.
 
-    None means the same offsets, as in ASCII text.
+    None means the same offsets, as in ASCII text. ``token`` is the range of an encoded
+    token whose content this is: it is one thing in the original.
     """
 
     text: str
     starts: list[int] | None = None
     ends: list[int] | None = None
+    token: tuple[int, int] | None = None
 
     def original(self, start: int, end: int) -> tuple[int, int] | None:
         """Return a range in the original; None when it would cut a character.
 
         A mark that belongs to a letter may be left out, another letter may not.
         """
+        if self.token is not None:
+            return self.token
         if self.starts is None or self.ends is None:
             return start, end
         first, last = self.starts[start], self.starts[end - 1]
@@ -171,11 +177,7 @@ class View:
         return first, self.ends[end - 1]
 
 
-# A character after resolving escapes, with its start and end in the original.
-_Units = list[tuple[str, int, int]]
-
-
-def _view(units: _Units) -> View:
+def _view(units: escapes.Units) -> View:
     text: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -201,94 +203,78 @@ def plain_view(text: str) -> View:
     return _view([(c, i, i + 1) for i, c in enumerate(text)])
 
 
-_ESCAPE: Final = re.compile(
-    r"(?:%[0-9A-Fa-f]{2})+"
-    r"|\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}"
-    r"|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[nrtbf\"'/\\]"
-    r"|&#[0-9]{1,7};|&#[xX][0-9A-Fa-f]{1,6};|&[a-zA-Z]{2,8};"
-)
-_LETTERS: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
-# The first character of an escape → the escape; the character is looked for first.
-_HINTS: Final = {
-    "%": re.compile(r"%[0-9A-Fa-f]{2}"),
-    "\\": re.compile(r"\\[uxnrtbf\"'/\\]"),
-    "&": re.compile(r"&(?:#[xX]?[0-9A-Fa-f]|[a-zA-Z]{2,8};)"),
-}
+def is_encoded(text: str) -> bool:
+    """Whether a text has encoded tokens or is quoted-printable."""
+    return escapes.is_quoted(text) or any(True for _ in encodings.pieces(text))
 
 
-def _percent(run: str) -> Iterator[tuple[str, int]]:
-    """Return the characters of a run of percent escapes, each with its length."""
-    data = bytes.fromhex(run.replace("%", ""))
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        text = data.decode("latin-1")
-        yield from ((c, 3) for c in text)
-        return
-    for character in text:
-        yield character, 3 * len(character.encode())
-
-
-def _escaped(escape: str) -> Iterator[tuple[str, int]]:
-    """Return the characters of an escape, each with its length in the source."""
-    if escape.startswith("%"):
-        yield from _percent(escape)
-    elif escape.startswith("&"):
-        read = unescape(escape)
-        yield (read if len(read) == 1 else "\ufffd"), len(escape)
-    elif escape[1] == "u" and len(escape) == 12:
-        pair = bytes.fromhex(escape[2:6] + escape[8:12])
-        yield pair.decode("utf-16-be"), len(escape)
-    elif escape[1] in "ux":
-        yield chr(int(escape[2:], 16)), len(escape)
-    else:
-        yield _LETTERS.get(escape[1], escape[1]), len(escape)
-
-
-def _unescaped(units: _Units) -> _Units | None:
-    """Return units with escapes resolved, None when there are none."""
-    text = "".join(character for character, _, _ in units)
-    read: _Units = []
-    at = 0
-    for match in _ESCAPE.finditer(text):
-        read.extend(units[at : match.start()])
-        at = match.start()
-        for character, length in _escaped(match[0]):
-            read.append((character, units[at][1], units[at + length - 1][2]))
-            at += length
-    if not read and at == 0:
-        return None
-    read.extend(units[at:])
-    return read
-
-
-def has_escapes(text: str) -> bool:
-    """Whether a text may read differently with its escapes resolved."""
-    return any(hint in text and look.search(text) for hint, look in _HINTS.items())
+def quoted_places(body: str) -> Iterator[int]:
+    """Return offsets in joined texts of quoted-printable signs."""
+    return (match.start() for match in escapes.QUOTED.finditer(body))
 
 
 def escaped_views(text: str) -> Iterator[View]:
-    """Return the further readings of a text, one per level of escaping."""
-    if not has_escapes(text):
-        return
-    units: _Units | None = [(c, i, i + 1) for i, c in enumerate(text)]
+    """Return the further readings of a text.
+
+    One per level of escaping, and on each level the quoted-printable text and what
+    encoded tokens say.
+    """
+    tokens: set[tuple[int, int, str]] = set()
+    for units in _levels(text):
+        plain = text if units is None else escapes.text_of(units)
+        if units is not None:
+            yield _view(units)
+        if escapes.is_quoted(plain):
+            yield _view(
+                escapes.without_escapes(units or escapes.units_of(text), escapes.QUOTED)
+                or []
+            )
+        for piece in encodings.pieces(plain):
+            start, end = piece.start, piece.end
+            if units is not None:
+                start, end = units[start][1], units[end - 1][2]
+            if (start, end, piece.text) not in tokens:
+                tokens.add((start, end, piece.text))
+                for content in _contents(piece.text, encodings.MAX_DEPTH):
+                    yield View(content, token=(start, end))
+
+
+def _levels(text: str) -> Iterator[escapes.Units | None]:
+    """Yield None for the text as written, then the units of each level of escaping."""
+    yield None
+    units: escapes.Units | None = (
+        escapes.units_of(text) if escapes.has_escapes(text) else None
+    )
     for _ in range(_LEVELS):
-        units = _unescaped(units) if units is not None else None
+        units = escapes.without_escapes(units) if units is not None else None
         if units is None:
             return
-        yield _view(units)
+        yield units
 
 
-def _read(match: re.Match[str]) -> str:
-    return "".join(character for character, _ in _escaped(match[0]))
+def _contents(text: str, depth: int) -> Iterator[str]:
+    """Return the readings of the content of an encoded token, folded."""
+    plain = name_fields.json_as_text(text)
+    yield fold(plain)
+    yield from readings(plain, depth - 1)
 
 
-def readings(text: str) -> Iterator[str]:
+def readings(text: str, depth: int = encodings.MAX_DEPTH) -> Iterator[str]:
     """Return the texts of the escaped views, without offsets."""
-    if not has_escapes(text):
-        return
-    for _ in range(_LEVELS):
-        text, count = _ESCAPE.subn(_read, text)
-        if not count:
-            return
-        yield fold(text)
+    tokens: set[str] = set()
+    for level in range(_LEVELS + 1):
+        if level:
+            text, count = (
+                escapes.ESCAPE.subn(escapes.replacement, text)
+                if escapes.has_escapes(text)
+                else (text, 0)
+            )
+            if not count:
+                return
+            yield fold(text)
+        if escapes.is_quoted(text):
+            yield fold(escapes.QUOTED.sub(escapes.replacement, text))
+        for piece in encodings.pieces(text) if depth else ():
+            if piece.text not in tokens:
+                tokens.add(piece.text)
+                yield from _contents(piece.text, depth)

@@ -1,7 +1,7 @@
 """Finding the few texts that may name somebody among very many that do not.
 
 The texts are folded and searched together. Only those that contain a word of a name, a
-number or an escape are matched one by one.
+number, an escape or what may be encoded are matched one by one.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import Final
 
-from gdpr.matching import normalize
+from gdpr.matching import encodings, normalize
 
 # Separates two texts: not a letter, in no name, unchanged by folding.
 _END: Final = "\x00"
 _ESCAPES: Final = "\\%&"
+# These are in no encoded token.
+_BOUNDS: Final = ' "'
 
 # Offsets in a folded text at which it may name somebody; whether a text does.
 Hints = Callable[[str], Iterable[int]]
@@ -24,23 +26,54 @@ ReadFields = Callable[[str], str | None]
 
 
 def among(
-    texts: Sequence[str], read_fields: ReadFields, hints: Hints, hits: Hits
+    texts: Sequence[str],
+    read_fields: ReadFields,
+    hints: Hints,
+    hits: Hits,
+    literals: Iterable[str] = (),
 ) -> list[int]:
     """Return the indexes of the texts that may name somebody in any of their readings.
 
     ``read_fields`` returns a text as it is searched, made of its words and no others,
-    or None when that is unknown; such a text is returned.
+    or None when that is unknown; such a text is returned. ``literals`` are encodings of
+    the names, lowered.
     """
-    folded = _JoinedTexts(_folded(texts))
+    folded, joined = _JoinedTexts(_folded(texts)), _JoinedTexts(texts)
+    escaped = joined.containing(_ESCAPES) | folded.containing(literals)
+    escaped |= {joined.text_index(at) for at in normalize.quoted_places(joined.body)}
     candidates = {folded.text_index(place) for place in hints(folded.body)}
-    candidates |= _JoinedTexts(texts).containing(_ESCAPES)
-    return sorted(at for at in candidates if _names(read_fields(texts[at]), hits))
+    names = {
+        at
+        for at in candidates | escaped
+        if _names(read_fields(texts[at]), hits, encodings.MAX_DEPTH * (at in escaped))
+    }
+    return sorted(names | _encoded(joined, hits, names | escaped))
 
 
-def _names(text: str | None, hits: Hits) -> bool:
+def _encoded(joined: _JoinedTexts, hits: Hits, covered: set[int]) -> set[int]:
+    """Return the indexes of other texts in which an encoded token names somebody.
+
+    Hashes and ids are decoded by chance: only the words around such a place are read.
+    """
+    indexes: set[int] = set()
+    answers: dict[str, bool] = {}
+    end = 0
+    for place in sorted(encodings.suspects(joined.body)):
+        at = joined.text_index(place)
+        if place < end or at in covered or at in indexes:
+            continue
+        word, end = joined.word_at(place)
+        if word not in answers:
+            answers[word] = any(map(hits, normalize.readings(word)))
+        if answers[word]:
+            indexes.add(at)
+    return indexes
+
+
+def _names(text: str | None, hits: Hits, depth: int) -> bool:
     if text is None or hits(normalize.fold(text)):
         return True
-    return any(map(hits, normalize.readings(text)))
+    return any(map(hits, normalize.readings(text, depth)))
 
 
 def _folded(texts: Sequence[str]) -> Sequence[str]:
@@ -64,8 +97,18 @@ class _JoinedTexts:
         """Return the index of the text at an offset."""
         return bisect_right(self._next, place)
 
-    def containing(self, signs: str) -> set[int]:
-        """Return the indexes of the texts that contain one of some characters."""
+    def word_at(self, place: int) -> tuple[str, int]:
+        """Return the text between spaces and quotes at an offset, and its end."""
+        at = self.text_index(place)
+        end = self._next[at] - 1
+        start = end - len(self.texts[at])
+        first = max(self.body.rfind(sign, start, place) for sign in _BOUNDS)
+        after = [self.body.find(sign, place, end) for sign in _BOUNDS]
+        end = min((at for at in after if at >= 0), default=end)
+        return self.body[max(first + 1, start) : end], end
+
+    def containing(self, signs: Iterable[str]) -> set[int]:
+        """Return the indexes of the texts that contain one of some signs."""
         indexes = set()
         for sign in signs:
             at = self.body.find(sign)

@@ -1,8 +1,9 @@
 """The byte strings of names and words, and a search for thousands of them in one pass.
 
 A text is stored in several forms: UTF-8, UTF-16 of either byte order, escaped in
-JSON or in a URL, and without its first letters, because a word index stores a prefix
-shared with the word before only once. ASCII case is ignored: both sides are lowered.
+JSON, in a URL or quoted-printable, in hexadecimal digits, in base64 at each of three
+offsets, and without its first letters, because a word index stores a prefix shared with
+the word before only once. ASCII case is ignored: both sides are lowered.
 
 The search hashes eight bytes at every fourth offset of a text into a table, after Karp
 and Rabin, "Efficient randomized pattern-matching algorithms" (1987), and compares in
@@ -26,6 +27,8 @@ import numpy as np
 from django.utils.translation import gettext_noop
 from numpy.typing import NDArray
 
+from gdpr.matching import encodings
+
 # Shorter byte strings occur by chance; such names are searched for as words only.
 MIN_BYTES: Final = 4
 TOO_SHORT_ONE: Final = gettext_noop(
@@ -38,6 +41,10 @@ TOO_SHORT: Final = gettext_noop(
 )
 # Two UTF-16 letters are two small numbers, which occur in any binary file.
 MIN_UTF16_CHARS: Final = 3
+# A token of so many signs fills a search window, and does not occur by chance.
+MIN_TOKEN: Final = 11
+# What quoted-printable leaves as it is.
+PRINTABLE: Final = "".join(map(chr, range(32, 127))).replace("=", "")
 WINDOW_BYTES: Final = 8
 PREFIX: Final = 8
 MIN_TAIL: Final = 6
@@ -76,11 +83,22 @@ def _encodings(text: str) -> Iterator[bytes]:
     yield quote(text, errors="replace").encode()
 
 
+def _tokens(text: str) -> Iterator[bytes]:
+    """Yield a text as encoded tokens have it; short ones occur by chance."""
+    data = text.encode("utf-8", "surrogatepass")
+    shapes = [data.hex(), *encodings.base64_of(data)]
+    if len(text) >= MIN_UTF16_CHARS:
+        shapes += encodings.base64_of(text.encode("utf-16-le", "surrogatepass"))
+    if not text.isascii():
+        shapes.append(quote(text, safe=PRINTABLE, errors="replace").replace("%", "="))
+    yield from (shape.encode() for shape in shapes if len(shape) >= MIN_TOKEN)
+
+
 def of_alias(value: str) -> set[bytes]:
     """Return the byte strings of a name: every spelling and encoding, and its tail."""
     shapes: set[bytes] = set()
     for text in _spellings(value.strip()):
-        shapes.update(_encodings(text))
+        shapes.update((*_encodings(text), *_tokens(text)))
         if len(text) >= PREFIX + MIN_TAIL:
             shapes.add(text[PREFIX:].encode("utf-8", "surrogatepass"))
     return _usable(shapes)

@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 
 from memory.figures import grouped
 from memory.models import SavedView, ViewPage
+from memory.ports import subject_linker
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
@@ -46,6 +47,7 @@ def save(actor: Actor, page: ViewPage, name: str, query: str) -> SavedView:
             " {limit}. Shorten the words or remove a filter."
         ).format(size=grouped(len(query)), limit=QUERY_CHARS)
         raise errors.Invalid(detail, code="query_too_long")
+    subject_linker.refuse(actor.workspace_id, (name, query))
     with transaction.atomic():
         names = [view.name for view in saved(actor, page)]
         if len(names) >= LIMIT and name not in names:

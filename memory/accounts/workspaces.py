@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import Max
@@ -21,6 +23,7 @@ from memory.models import (
     Workspace,
 )
 from memory.models.tenancy import SLUG
+from memory.ports import subject_linker
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor, AgentRole, Role, system
@@ -55,6 +58,15 @@ def person(user: User, role: str, workspace_id: str) -> Actor:
     )
 
 
+def _refuse_suppressed(workspace_id: str, names: Sequence[str]) -> None:
+    """Raise Conflict ``subject_suppressed`` for a crew or agent named after somebody.
+
+    A single word is no person: ``support`` may be a handle of somebody.
+    """
+    people = [name for name in names if name and not name.isalnum()]
+    subject_linker.refuse(workspace_id, names, people)
+
+
 def ensure_workspace(slug: str, name: str = "") -> tuple[Workspace, bool]:
     """Return the workspace of a slug, and whether it was created."""
     existing = Workspace.objects.filter(slug=_slug(slug, "workspace")).first()
@@ -82,6 +94,7 @@ def ensure_crew(slug: str, *, by: Actor, name: str = "") -> tuple[Crew, bool]:
     # A transaction waits for other writers: not for a crew that exists.
     if existing := Crew.objects.filter(**key).first():
         return existing, False
+    _refuse_suppressed(by.workspace_id, (slug, name))
     with transaction.atomic():
         crew, is_new = Crew.objects.get_or_create(
             **key, defaults={"name": name or slug}
@@ -107,6 +120,8 @@ def ensure_agent(
         "role": role.value,
         "memory_walk_depth": walk_depth,
     }
+    if not Agent.objects.filter(crew=crew, slug=slug).exists():
+        _refuse_suppressed(crew.workspace_id, (slug, name))
     with transaction.atomic():
         agent, is_new = Agent.objects.get_or_create(
             workspace_id=crew.workspace_id,

@@ -34,6 +34,8 @@ NAMES = (
     NewAlias("name", "Maria Keller"),
     NewAlias("name", "Mary"),
 )
+# One more: the initial and surname of the name of two words.
+LISTED = len(NAMES) + 1
 REFUSED_TEXTS = [
     "mail Maria@Example.org now",
     "q=maria%40example.org",
@@ -44,6 +46,14 @@ REFUSED_TEXTS = [
     "Keller, Maria called",
     "MARIA  KELLER called",
     "caf\\u0065 M\\u0061ria Keller",
+    "Keller Maria called",
+    "ask MariaKeller",
+    "in keller.maria's notes",
+    "user maria_keller asked",
+    "token bWFyaWFAZXhhbXBsZS5vcmc= came",
+    "token 6d61726961406578616d706c652e6f7267 came",
+    "Bearer e30.eyJlbWFpbCI6Im1hcmlhQGV4YW1wbGUub3JnIn0.c2ln",
+    "mar=\nia@example.org",
 ]
 KEPT_TEXTS = [
     "mail john.maria@example.org now",
@@ -52,6 +62,9 @@ KEPT_TEXTS = [
     "ring 0170 765 43 21",
     "profile crm:u_47112",
     "Maria Kellermann",
+    "Asked Keller. Maria came later",
+    "M. Keller called",
+    "KellerMariana",
 ]
 
 # What is in the databases of installations: (keyed hash, kind, number of words).
@@ -121,11 +134,42 @@ def test_a_text_about_somebody_else_is_kept(
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("alias", ["mary", "MARIA@example.org", "mkeller", "@MKeller"])
+@pytest.mark.parametrize(
+    "alias",
+    [
+        *("mary", "MARIA@example.org", "mkeller", "@MKeller", "Keller Maria"),
+        *("M. Keller", "Keller, M.", "m_keller", "mariakeller", "KellerMaria"),
+        "bWFyaWFAZXhhbXBsZS5vcmc=",
+    ],
+)
 def test_naming_them_is_refused(world: World, opted_out: Subject, alias: str) -> None:
     with pytest.raises(errors.Conflict) as refusal:
         world.entry("She called", subjects=(alias,))
     assert refusal.value.problem_code == "subject_suppressed"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("field", ["author", "user_id"])
+def test_an_initial_counts_where_a_field_says_who(
+    world: World, opted_out: Subject, field: str
+) -> None:
+    with pytest.raises(errors.Conflict):
+        world.entry("Hi", payload={field: "M. Keller"})
+    assert world.entry("Hi", payload={field: "N. Keller"})
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Jörg Søndergård", "Joerg Soendergaard"),
+        ("Jörg Søndergård", "Soendergaard, Joerg"),
+        ("Joerg Mueller", "Jörg Müller"),
+        ("Anna Maria Koch", "Koch Anna Maria"),
+    ],
+)
+def test_a_name_is_spotted_in_its_other_spellings(name: str, text: str) -> None:
+    digests = suppression.digests_of("ws_1", [Name("", "name", name)])
+    assert suppression.suppressed_pieces("ws_1", f"so {text} came", digests)
 
 
 @pytest.mark.django_db
@@ -158,7 +202,7 @@ def test_each_door_refuses_its_own_part(world: World, opted_out: Subject) -> Non
 @pytest.mark.django_db
 def test_the_list_holds_no_words(world: World, opted_out: Subject) -> None:
     rows = list(Suppression.objects.values())
-    assert len(rows) == len(NAMES)
+    assert len(rows) == LISTED
     stored = repr(rows).lower()
     assert not any(w in stored for w in ("maria", "keller", "mary", "1234567", "4711"))
     # Keyed by workspace: the same name has another hash in another workspace.
@@ -187,7 +231,7 @@ def test_a_workspace_reads_its_own_list_and_adds_what_is_missing(
 ) -> None:
     home, other = world.acme.id, world.other.id
     digests = suppression.active(home)
-    assert len(digests) == len(NAMES)
+    assert len(digests) == LISTED
     assert suppression.active(other) == []
     row = Suppression.objects.get(kind="email")
     suppression.lift(row.pk, "Became a customer again", by=world.actor("compliance"))
@@ -199,7 +243,7 @@ def test_a_workspace_reads_its_own_list_and_adds_what_is_missing(
             workspace_id, digests, subject_ref="sub_1", case_ref="c_1"
         )
 
-    assert [add(home), add(home), add(other)] == [1, 0, len(NAMES)]
+    assert [add(home), add(home), add(other)] == [1, 0, LISTED]
     assert set(suppression.active(home)) == set(digests)
     assert Suppression.objects.filter(workspace=home, subject_ref="sub_1").count() == 1
     # Every process reads the list again, and only after it changed.

@@ -1,0 +1,268 @@
+"""Texts inside encoded tokens: base64, hexadecimal digits, and both compressed.
+
+A token counts only when it decodes to text that is mostly printable: journals are full
+of hashes, ids and long words. ``pieces`` reads one text exactly; ``suspects`` finds the
+few places among very many texts that are worth reading.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# What is decoded from a compressed token at most: a small one may stand for gigabytes.
+MAX_INFLATED: Final = 256 * 1024
+MAX_COMPRESSED_TOKENS: Final = 8
+# Encodings within encodings.
+MAX_DEPTH: Final = 2
+MIN_BASE64: Final = 8
+MIN_HEX: Final = 10
+# Shorter texts in hexadecimal digits are looked for by ``literals``.
+MIN_HEX_BYTES: Final = 8
+# Of ten characters so many may be unreadable.
+_UNREADABLE: Final = 3
+_SEPARATORS: Final = 16
+
+_ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+_VALUES: Final = {
+    **{sign: value for value, sign in enumerate(_ALPHABET)},
+    "+": 62,
+    "-": 62,
+    "/": 63,
+    "_": 63,
+}
+_HEX: Final = "0123456789abcdef"
+# Of these signs alone a token is a hash or an id, and no base64.
+_ID_SIGNS: Final = f"{_HEX}-"
+_TEXT_BYTES: Final = frozenset((0, 9, 10, 13, *range(32, 127)))
+# Lines of a wrapped token are one token; lines of words are too short for that.
+_TOKEN: Final = re.compile(
+    r"(?:(?:[A-Za-z0-9+/]{4}){10,}\r?\n[ \t]{0,4})*[A-Za-z0-9+/_\-]{6,}={0,2}"
+)
+_HEX_ASCII: Final = re.compile(rf"(?:[2-7][0-9A-Fa-f]){{{MIN_HEX_BYTES},}}")
+_HEX_TOKEN: Final = re.compile(rf"[0-9A-Fa-f]{{{MIN_HEX},}}")
+# The part before, backwards: a search for its beginning would be quadratic.
+_JWT_HEAD: Final = re.compile(r"\.[\w\-]+Jye")
+_JWT_TAIL: Final = re.compile(r"(?:\.[\w\-]+){1,4}")
+_GARBAGE: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]")
+_SPLIT: Final = re.compile(r"[+/_\-]")
+# How gzip and zlib begin, and the same in base64.
+_COMPRESSED: Final = (b"\x1f\x8b\x08", b"\x78\x9c")
+_COMPRESSED_TOKENS: Final = (re.compile("H4sI"), re.compile("eJ[w-z]"))
+
+
+class Piece(NamedTuple):
+    """An encoded token, where it is in the text, and what it says."""
+
+    start: int
+    end: int
+    text: str
+
+
+def _may_be(position: int, value: int) -> bool:
+    """Whether a sign at a position of a group of four can belong to ASCII text."""
+    if position == 0:
+        return any(value << 2 | low in _TEXT_BYTES for low in range(4))
+    if position == 1:
+        return any((value & 15) << 4 | low in _TEXT_BYTES for low in range(16))
+    return value & 3 < 2
+
+
+def _class(position: int) -> str:
+    signs = "".join(c for c, value in _VALUES.items() if _may_be(position, value))
+    return f"[{re.escape(signs)}]"
+
+
+# Two groups of base64 that are six bytes of ASCII text, the second perhaps incomplete.
+_GROUP: Final = f"{_class(0)}{_class(1)}{_class(2)}"
+_ASCII: Final = re.compile(
+    rf"{_GROUP}[A-Za-z0-9+/_\-]{_class(0)}{_class(1)}(?:{_class(2)}[A-Za-z0-9+/_=\-]|==)"
+)
+_OTHER: Final = re.compile(r"[A-Z0-9+/]")
+
+
+# ── One text ─────────────────────────────────────────────────────────────────
+def pieces(text: str) -> Iterator[Piece]:
+    """Yield the encoded tokens of a text with what they say."""
+    budget = MAX_COMPRESSED_TOKENS
+    for match in _TOKEN.finditer(text):
+        if match.end() - match.start() < MIN_BASE64:
+            continue
+        for at, data in _base64(match[0]):
+            if data.startswith(_COMPRESSED):
+                budget -= 1
+                data = _inflated(data) if budget >= 0 else b""
+            said = _said(data)
+            if said is not None:
+                yield Piece(*_whole(text, match.start() + at, match.end()), said)
+    for match in _HEX_TOKEN.finditer(text):
+        for data in _hexadecimal(match[0]):
+            said = _said(data)
+            if said is not None:
+                yield Piece(match.start(), match.end(), said)
+
+
+def _whole(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the bounds of what is to be replaced: of a JWT, all its parts."""
+    if text.endswith(".", 0, start):
+        head = _JWT_HEAD.match(text[max(0, start - 4096) : start][::-1])
+        start -= len(head[0]) if head else 0
+    if text.startswith("eyJ", start) and text.startswith(".", end):
+        tail = _JWT_TAIL.match(text, end)
+        end = tail.end() if tail else end
+    return start, end
+
+
+def _base64(token: str) -> Iterator[tuple[int, bytes]]:
+    """Yield (offset in the token, bytes) of its readings that may be text."""
+    signs = "".join(token.split())
+    is_ascii = _ASCII.search(signs) is not None
+    # Small letters alone are a word.
+    if not signs.strip(_ID_SIGNS) or not (is_ascii or _OTHER.search(signs)):
+        return
+    whole = _decoded(signs)
+    if not is_ascii and not _is_utf8(whole):
+        return
+    if not is_ascii or whole.startswith(_COMPRESSED) or _said(whole) is not None:
+        yield 0, whole
+        return
+    ends = [match.end() for match in _SPLIT.finditer(signs)][:_SEPARATORS]
+    readings = list(_texts_from(signs, ends)) or _texts_from(signs, (1, 2, 3))
+    # A wrapped token is replaced as a whole.
+    yield from ((at if signs == token else 0, data) for at, data in readings)
+
+
+def _texts_from(signs: str, starts: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+    for start in starts:
+        data = _decoded(signs[start:]) if len(signs) - start >= MIN_BASE64 - 1 else b""
+        if data.startswith(_COMPRESSED) or _said(data) is not None:
+            yield start, data
+
+
+def _hexadecimal(token: str) -> Iterator[bytes]:
+    """Yield the bytes of hexadecimal digits that may be text, at either offset."""
+    is_ascii = _HEX_ASCII.search(token) is not None
+    for start in range(2):
+        data = bytes.fromhex(token[start : start + (len(token) - start) // 2 * 2])
+        if is_ascii or _is_utf8(data):
+            yield data
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.startswith(_COMPRESSED)
+    return True
+
+
+def _decoded(token: str) -> bytes:
+    """Return the bytes of a token; signs left over at its end are dropped."""
+    signs = token.rstrip("=").replace("-", "+").replace("_", "/")
+    signs = signs[:-1] if len(signs) % 4 == 1 else signs
+    return b64decode(signs + "=" * (-len(signs) % 4))
+
+
+def _said(data: bytes) -> str | None:
+    """Return bytes as text; None when they are mostly unreadable."""
+    text = _as_utf16(data) if b"\x00" in data else data.decode("utf-8", "replace")
+    if len(_GARBAGE.findall(text)) * 10 > _UNREADABLE * len(text) or not text:
+        return None
+    return text
+
+
+def _inflated(data: bytes) -> bytes:
+    try:
+        return zlib.decompressobj(wbits=47).decompress(data, MAX_INFLATED)
+    except zlib.error:
+        return b""
+
+
+def _as_utf16(data: bytes) -> str:
+    """Return bytes with zeros as text: UTF-16 of the likelier byte order."""
+    big = data[::2].count(0) > data[1::2].count(0)
+    if (data[::2] if big else data[1::2]).count(0) * 3 < len(data):
+        return data.decode("utf-8", "replace")
+    return data.decode("utf-16-be" if big else "utf-16-le", "replace")
+
+
+# ── Very many texts ──────────────────────────────────────────────────────────
+# What a sign can be, as bits: of a group of four its first, second, third, any; of a
+# pair of hexadecimal digits its first, any; a sign that is no digit of these.
+_ANY, _PAIR_FIRST, _PAIR_ANY, _NO_DIGIT = 8, 16, 32, 64
+
+
+def _flags() -> bytes:
+    table = bytearray(256)
+    for sign, value in _VALUES.items():
+        bits = sum(_may_be(position, value) << position for position in range(3))
+        table[ord(sign)] = bits | _ANY | (0 if sign in _ID_SIGNS else _NO_DIGIT)
+    table[ord("=")] = 4 | _ANY
+    for digit in f"{_HEX}ABCDEF":
+        table[ord(digit)] |= _PAIR_ANY | (_PAIR_FIRST if digit in "234567" else 0)
+    return bytes(table)
+
+
+_FLAGS: Final = _flags()
+_GROUP_MASK: Final = np.frombuffer(bytes((1, 2, 4, _ANY)), np.uint32)[0]
+_PAIRS_MASK: Final = np.frombuffer(bytes((_PAIR_FIRST, _PAIR_ANY) * 2), np.uint32)[0]
+
+
+def suspects(body: str) -> Iterator[int]:
+    """Yield offsets in many joined texts of what may be an encoded ASCII text."""
+    flags = body.encode("ascii", "replace").translate(_FLAGS)
+    signs = np.frombuffer(flags, np.uint8)
+    for start in range(4):
+        count = (len(flags) - start) // 4
+        if count <= 0:
+            return
+        windows = np.frombuffer(flags, np.uint32, count, start)
+        groups = _runs(windows & _GROUP_MASK == _GROUP_MASK, 2) * 4 + start
+        spread = groups[:, None] + np.arange(MIN_BASE64)
+        yield from groups[(signs[spread] & _NO_DIGIT).any(axis=1)].tolist()
+        pairs = _runs(windows & _PAIRS_MASK == _PAIRS_MASK, MIN_HEX_BYTES // 2)
+        yield from (pairs * 4 + start).tolist()
+    for beginning in _COMPRESSED_TOKENS:
+        yield from (match.start() for match in beginning.finditer(body))
+
+
+def literals(name: str) -> Iterator[str]:
+    """Yield, lowered, the encodings of a name that ``suspects`` does not notice.
+
+    A name without six ASCII bytes in a row, in base64; one of few bytes in hexadecimal
+    digits. As registered, in small letters and in capitals.
+    """
+    for spelling in dict.fromkeys((name, name.lower(), name.upper(), name.title())):
+        data = spelling.encode("utf-8", "surrogatepass")
+        if not spelling.isascii():
+            yield from (text.lower() for text in base64_of(data))
+        if not spelling.isascii() or len(data) < MIN_HEX_BYTES:
+            yield data.hex()
+
+
+def base64_of(data: bytes) -> Iterator[str]:
+    """Yield how base64 writes bytes at each of three offsets in a longer text.
+
+    Without the signs at either end that its neighbours decide too.
+    """
+    for before in range(3):
+        text = b64encode(bytes(before) + data).decode()
+        last = (before + len(data)) * 8 // 6
+        inner = text[-(-before * 8 // 6) : last]
+        yield from dict.fromkeys((inner, inner.replace("+", "-").replace("/", "_")))
+
+
+def _runs(marks: NDArray[np.bool_], size: int) -> NDArray[np.int64]:
+    """Return where so many marks follow each other."""
+    places: NDArray[np.int64] = np.flatnonzero(marks)
+    if len(places) < size:
+        return places[:0]
+    starts = places[: len(places) - size + 1]
+    is_run: NDArray[np.bool_] = places[size - 1 :] - starts == size - 1
+    return starts[is_run]

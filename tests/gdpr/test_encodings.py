@@ -1,0 +1,177 @@
+"""Encoded identifiers: what is read, what is masked, what is left alone."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from base64 import b64encode
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gdpr.matching import encodings, forms, name_fields, normalize
+from gdpr.matching.matcher import Matcher, Name
+from gdpr.verification import byte_search
+from memory.models import JournalEntry, Record
+from tests.gdpr import encoded, erasing, kit
+from tests.world import World
+
+MAIL = "maria.lindqvist@canary.example"
+PEOPLE = Matcher(
+    [
+        Name("s", "email", MAIL),
+        Name("s", "user_id", "u-4711"),
+        Name("s", "name", "Åsa Lindqvist"),
+        Name("s", "name", "王小明"),
+        Name("s", "name", "Мария Иванова"),
+    ]
+)
+ITEMS = list(zip(encoded.NAMES, encoded.CASES, strict=True))
+Encode = Callable[[str], str]
+each_encoding = pytest.mark.parametrize(
+    "encode", [encode for _, encode in encoded.CASES], ids=encoded.NAMES
+)
+
+
+def test_every_form_of_the_list_has_its_cases() -> None:
+    assert [form.code for form in forms.ENCODED] == list(encoded.ENCODED)
+
+
+@each_encoding
+def test_an_encoded_address_is_masked_as_a_whole(encode: Encode) -> None:
+    token = encode(MAIL)
+    assert PEOPLE.sure(f"see {token} now") == {"s"}
+    masked = PEOPLE.mask(f"see {token} now").split()
+    assert masked[0] == "see" and masked[-1] == "now"
+    assert not set(masked[1:-1]) & set(token.split()), masked
+
+
+@each_encoding
+def test_it_is_noticed_among_many_texts(encode: Encode) -> None:
+    text = f"see {encode(MAIL)} now"
+    payload = json.dumps({"v": text})
+    texts = ["nobody", text, "x" * 9, payload]
+    assert PEOPLE.may(text) and PEOPLE.may(payload)
+    assert PEOPLE.among(texts, name_fields.json_as_text) == [1, 3]
+
+
+@pytest.mark.parametrize(
+    "name", ["u-4711", "王小明", "Мария Иванова", "МАРИЯ ИВАНОВА", "Åsa Lindqvist"]
+)
+@pytest.mark.parametrize("encode", [encoded.base64, lambda text: text.encode().hex()])
+def test_short_names_and_other_scripts_are_read(name: str, encode: Encode) -> None:
+    text = f'"{encode(name)}"'
+    assert PEOPLE.names(text) == {"s"}
+    assert PEOPLE.among(["x", text], lambda text: text) == [1]
+
+
+def test_a_name_in_two_fields_of_a_token_is_read() -> None:
+    claims = json.dumps({"family_name": "Lindqvist", "given_name": "Åsa"})
+    assert PEOPLE.names(f"Bearer e30.{encoded.base64url(claims)}.c2ln") == {"s"}
+
+
+def test_what_stands_beside_a_token_stays() -> None:
+    text = f"/users/{encoded.base64url(MAIL)}?tab=2 id-{encoded.base64(MAIL)}"
+    assert PEOPLE.mask(text, "…") == "/users/…?tab=2 id-…"
+
+
+@given(
+    st.text(st.characters(codec="utf-8"), max_size=30),
+    st.text(st.characters(codec="utf-8"), max_size=30),
+)
+def test_an_address_is_found_anywhere_in_an_encoded_text(
+    before: str, behind: str
+) -> None:
+    text = f"{before} {MAIL} {behind}"
+    if PEOPLE.names(text):
+        token = encoded.base64(text)
+        assert PEOPLE.names(token)
+        assert PEOPLE.among([token], lambda text: text) == [0]
+
+
+@given(st.binary(max_size=200))
+def test_bytes_that_are_no_text_break_nothing(data: bytes) -> None:
+    for token in (b64encode(data).decode(), data.hex()):
+        assert PEOPLE.names(token) == frozenset()
+        views = [view.text for view in normalize.escaped_views(token)]
+        assert set(normalize.readings(token)) == set(views)
+
+
+def test_hashes_and_ids_are_no_text() -> None:
+    rng = random.Random(7)
+    tokens = [rng.randbytes(32).hex() for _ in range(300)]
+    tokens += [b64encode(rng.randbytes(32)).decode() for _ in range(300)]
+    readable = sum(bool(list(encodings.pieces(token))) for token in tokens)
+    assert readable <= 6
+
+
+def test_a_small_token_for_gigabytes_is_read_up_to_the_limit() -> None:
+    space = b" " * encodings.MAX_INFLATED
+    beyond, within = (
+        b64encode(gzip.compress(space[: -len(MAIL) * n] + MAIL.encode())).decode()
+        for n in (0, 1)
+    )
+    assert PEOPLE.names(within)
+    beyond = b64encode(gzip.compress(space + MAIL.encode())).decode()
+    assert not PEOPLE.names(beyond)
+    many = " ".join([beyond] * encodings.MAX_COMPRESSED_TOKENS)
+    assert PEOPLE.names(f"{within} {many}")
+    assert not PEOPLE.names(f"{many} {within}")
+
+
+# ── Bytes ────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("lead", ["", "a", "ab", "abc"])
+@pytest.mark.parametrize("name", [MAIL, MAIL.upper(), "Åsa Lindqvist"])
+def test_the_bytes_of_encodings_are_searched_for(name: str, lead: str) -> None:
+    finder = byte_search.Finder(byte_search.of_alias(name.lower().title()))
+    finder = byte_search.Finder(byte_search.of_alias(name))
+    text = f"{lead} {name} and more"
+    for data in (
+        b64encode(text.encode()),
+        b64encode(text.encode("utf-16-le")),
+        text.encode().hex().encode(),
+    ):
+        assert finder.find(b"\x00\x01" + data + b"\x00" * 16)
+
+
+def test_the_patterns_of_a_name_are_bounded() -> None:
+    for name in (MAIL, "Åsa Lindqvist", "Jörg Ängström-Ölund"):
+        assert len(byte_search.of_alias(name)) <= 150
+
+
+# ── Erasure ──────────────────────────────────────────────────────────────────
+def _planted(world: World, token: str) -> list[str]:
+    """Write a token into an entry, a payload, a record and a file; return entries."""
+    rows = [
+        world.entry(f"said {token} here"),
+        world.entry("said", payload={"deep": [{"said": token}]}),
+    ]
+    ada = world.api("ada")
+    assert ada.post("/records", {"content": f"heard {token}"}).status == 201
+    body = {"tier": "AGENT", "content": f"- {token}\n", "mode": "append"}
+    assert ada.post("/memory/tools/memory.write", body).status == 200
+    return [row.id for row in rows]
+
+
+def test_every_form_is_erased_and_searched_for(shared_world: World) -> None:
+    world = shared_world
+    person = erasing.subject(world, ("email", MAIL))
+    planted = {name: _planted(world, encode(MAIL)) for name, (_, encode) in ITEMS}
+    case = erasing.erased(world, person)
+    entries = JournalEntry.objects.filter(erased_at=None)
+    left = {
+        name: ids
+        for name, ids in planted.items()
+        if entries.filter(pk__in=ids).exists()
+    }
+    assert left == {}
+    assert not Record.objects.filter(content__contains="heard").exists()
+    tokens = {name: encode(MAIL) for name, (_, encode) in ITEMS}
+    in_files = {n: kit.in_folders(t.split()[0]) for n, t in tokens.items()}
+    assert {name: hits for name, hits in in_files.items() if hits} == {}
+    # What SQLite leaves in the bytes of its file has tests of its own.
+    traces = case.result["residue"]["traces"]
+    assert [trace for trace in traces if trace["place"] != "files"] == []
