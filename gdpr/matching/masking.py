@@ -29,7 +29,8 @@ class Name:
 class Span:
     """Where a text names somebody: offsets in the original text, end exclusive.
 
-    ``sure`` is False for what may mean somebody else as well.
+    ``sure`` is False for what may mean somebody else as well. ``form`` is the code of
+    how the name is written (``forms``).
     """
 
     start: int
@@ -37,6 +38,7 @@ class Span:
     subject_id: str
     kind: str
     sure: bool = True
+    form: str = "as_registered"
 
 
 class Masker(ABC):

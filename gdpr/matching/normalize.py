@@ -145,12 +145,14 @@ def words_of(folded: str) -> set[str]:
 class View:
     """A folded text; ``starts`` and ``ends`` are offsets of its characters.
 
-    None means the same offsets, as in ASCII text.
+    None means the same offsets, as in ASCII text. ``cased`` has, for each character,
+    the one that was folded to it: it shows capitals.
     """
 
     text: str
     starts: list[int] | None = None
     ends: list[int] | None = None
+    cased: str = ""
 
     def original(self, start: int, end: int) -> tuple[int, int] | None:
         """Return a range in the original; None when it would cut a character.
@@ -177,6 +179,7 @@ _Units = list[tuple[str, int, int]]
 
 def _view(units: _Units) -> View:
     text: list[str] = []
+    cased: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
     for character, start, end in units:
@@ -189,15 +192,16 @@ def _view(units: _Units) -> View:
                     break
                 ends[back] = end
         text.append(folded)
+        cased.append(character * len(folded))
         starts.extend([start] * len(folded))
         ends.extend([end] * len(folded))
-    return View("".join(text), starts, ends)
+    return View("".join(text), starts, ends, "".join(cased))
 
 
 def plain_view(text: str) -> View:
     """Return the view of a text as written, folded."""
     if text.isascii():
-        return View(text.lower())
+        return View(text.lower(), cased=text)
     return _view([(c, i, i + 1) for i, c in enumerate(text)])
 
 

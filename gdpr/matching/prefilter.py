@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import Final
 
-from gdpr.matching import normalize
+from gdpr.matching import line_breaks, normalize, transliteration
 
 # Separates two texts: not a letter, in no name, unchanged by folding.
 _END: Final = "\x00"
@@ -33,14 +33,25 @@ def among(
     """
     folded = _JoinedTexts(_folded(texts))
     candidates = {folded.text_index(place) for place in hints(folded.body)}
-    candidates |= _JoinedTexts(texts).containing(_ESCAPES)
+    joined = _JoinedTexts(texts)
+    candidates |= joined.containing(_ESCAPES)
+    candidates |= joined.containing(line_breaks.SIGNS)
+    if not joined.body.isascii():
+        candidates |= joined.containing(line_breaks.SPECIAL_SIGNS)
+    if transliteration.is_foreign(joined.body):
+        latin = _JoinedTexts([transliteration.latin(text) for text in texts])
+        candidates |= {latin.text_index(place) for place in hints(latin.body)}
     return sorted(at for at in candidates if _names(read_fields(texts[at]), hits))
 
 
 def _names(text: str | None, hits: Hits) -> bool:
     if text is None or hits(normalize.fold(text)):
         return True
-    return any(map(hits, normalize.readings(text)))
+    if any(map(hits, normalize.readings(text))):
+        return True
+    if line_breaks.parts(text) and hits(line_breaks.mended(text)):
+        return True
+    return transliteration.is_foreign(text) and hits(transliteration.latin(text))
 
 
 def _folded(texts: Sequence[str]) -> Sequence[str]:
@@ -64,8 +75,8 @@ class _JoinedTexts:
         """Return the index of the text at an offset."""
         return bisect_right(self._next, place)
 
-    def containing(self, signs: str) -> set[int]:
-        """Return the indexes of the texts that contain one of some characters."""
+    def containing(self, signs: Iterable[str]) -> set[int]:
+        """Return the indexes of the texts that contain one of some signs."""
         indexes = set()
         for sign in signs:
             at = self.body.find(sign)
