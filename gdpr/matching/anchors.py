@@ -42,9 +42,7 @@ class Anchors(Generic[Entry]):
         if len(self._stems) > _MOST_SEARCHED:
             self._stems = None
 
-    def _add_stem(
-        self, entry: Entry, stem: str, stems: dict[str, list[Entry]]
-    ) -> None:
+    def _add_stem(self, entry: Entry, stem: str, stems: dict[str, list[Entry]]) -> None:
         """Add a stem; one that contains another needs no search of its own."""
         inner = next((other for other in stems if other in stem), None)
         if inner is not None:

@@ -85,7 +85,7 @@ WRITTEN: Final = (
     ),
     Form(
         "joined_unclear",
-        gettext_noop("First name and surname as one short word, each with a capital."),
+        gettext_noop("First name and surname as one word that may be another."),
         certain=False,
     ),
     Form("surname", gettext_noop("The surname alone."), certain=False),

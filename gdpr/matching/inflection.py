@@ -30,7 +30,11 @@ _RULES: Final = tuple(
             2,
             "{}a:GA {}owi:D {}ovi:DL {}iem:I {}em:I {}u:DL {}om:I",
         ),
-        ("[b-df-hk-np-tv-xz]$", 0, "a:GA owi:D ovi:DL u:DL em:I iem:I om:I ie:L e:L ze:L ym:I"),
+        (
+            "[b-df-hk-np-tv-xz]$",
+            0,
+            "a:GA owi:D ovi:DL u:DL em:I iem:I om:I ie:L e:L ze:L ym:I",
+        ),
         # Russian and Ukrainian.
         ("(?:ск|цк)ии$", 2, "ого:GA ому:D им:I ом:L"),
         ("(?:ск|цк)ая$", 2, "ои:GDIL ую:A"),

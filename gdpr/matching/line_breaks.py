@@ -13,13 +13,14 @@ BREAK: Final = re.compile(
     r"[\-\u2010\u2011\u00ad](?:\r?\n|(?:\\r)?\\n)[ \t>*|#]{0,8}(?=[^\W\d_])"
 )
 # Every such break contains one of these, which are quick to look for.
-SIGNS: Final = ("-\n", "-\r", "-\\")
+PLAIN_SIGNS: Final = ("-\n", "-\r")
 SPECIAL_SIGNS: Final = ("\u2010", "\u2011", "\u00ad")
+_SIGNS: Final = (*PLAIN_SIGNS, "-\\")
 
 
 def parts(text: str) -> bool:
     """Whether a line break parts a word of a text."""
-    signs = SIGNS if text.isascii() else SIGNS + SPECIAL_SIGNS
+    signs = _SIGNS if text.isascii() else _SIGNS + SPECIAL_SIGNS
     return any(sign in text for sign in signs) and BREAK.search(text) is not None
 
 

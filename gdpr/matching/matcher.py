@@ -13,7 +13,7 @@ be somebody else's (``name_forms``); every other match is sure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 
 from gdpr.matching import (

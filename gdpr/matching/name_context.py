@@ -48,6 +48,7 @@ _NEUTRAL: Final = frozenset(
     hoy manana segun vecino vecina colega nombre apellido
     klient klientka faktura umowa sprawa telefon wczoraj dzis jutro wedlug sasiad
     sasiadka drogi droga szanowny szanowna
+    vcera dnes zitra podle klientka smlouva schuzka soused sousedka kolega vazeny vazena
     kund kunden granne kollega kollegan igar idag imorgon enligt kara hej mote samtal
     arende faktura avtal kunde nabo kollega aftale sag mode
     клиент договор счет вчера сегодня завтра сосед
@@ -64,9 +65,7 @@ _FIRST_NAMES: Final = frozenset(
     violet wade
     """.split()
 )
-NOT_FIRST_NAMES: Final = (
-    WORDS | TITLES | FAMILY | PARTICLES | _NEUTRAL
-) - _FIRST_NAMES
+NOT_FIRST_NAMES: Final = (WORDS | TITLES | FAMILY | PARTICLES | _NEUTRAL) - _FIRST_NAMES
 # First names to which an s makes somebody else's surname: Robert, Roberts.
 S_SURNAMES: Final = frozenset(
     """

@@ -40,7 +40,7 @@ class Hit(NamedTuple):
     start: int
     end: int
     code: str
-    sure: bool
+    sure: bool = False
 
 
 class FullName:
@@ -142,7 +142,7 @@ class FullName:
             if (initial := self._initial_before(place)) is not None:
                 is_own = initial.letters in self._initials
                 code = "initial_surname"
-                return Hit(initial.start, place.end, code, False) if is_own else None
+                return Hit(initial.start, place.end, code) if is_own else None
         return self._titled(place) or self._alone(place, spelling)
 
     # ── With the first name ──────────────────────────────────────────────────
@@ -154,7 +154,7 @@ class FullName:
             first = self._firsts.get(token.letters)
             if first is not None and (not between or token.is_capital):
                 code, sure = self._whole(first, spelling, between)
-                return Hit(token.start, place.end, code, sure) if code else None
+                return Hit(token.start, place.end, code, sure=sure) if code else None
             is_own = token.letters in self._middle or token.letters in PARTICLES
             is_name = token.is_capital and token.letters.isalpha()
             if "\n" in token.gap or not (is_own or is_name):
@@ -204,7 +204,7 @@ class FullName:
             is_initial = token.letters in self._initials and token.is_capital
             is_initial = is_initial and place.text[token.end : token.end + 1] == "."
             if is_initial and place.is_capital and not place.is_behind_name:
-                return Hit(place.start, token.end + 1, "initial_surname", False)
+                return Hit(place.start, token.end + 1, "initial_surname")
             return None
         if first.cases and set(first.cases).isdisjoint(spelling.cases):
             return None
@@ -213,6 +213,9 @@ class FullName:
             end, beyond = beyond[0].end, beyond[1:]
         is_upper = place.is_upper and not place.cased[token.start : end].isupper()
         is_beside = place.is_behind_name
+        if token.is_tight and place.before and not place.before[0].is_tight:
+            # The word before is no part of a name of a file or an account.
+            is_beside = False
         is_followed = bool(beyond) and beyond[0].is_another_name
         if is_beside and is_followed and not is_upper:
             return None
@@ -221,7 +224,7 @@ class FullName:
         sure = is_clear and (is_upper or not (is_beside or is_followed))
         sure = sure and (comma or not self._has_word)
         code = "last_first" if sure else "order_unclear"
-        return Hit(place.start, end, code, sure)
+        return Hit(place.start, end, code, sure=sure)
 
     def _is_own_middle(self, token: Token) -> bool:
         is_own = token.letters in self._middle or token.letters in PARTICLES
@@ -252,7 +255,7 @@ class FullName:
             start = token.start
         if start == place.start:
             return None
-        return Hit(start, place.end, "title_surname", False)
+        return Hit(start, place.end, "title_surname")
 
     def _alone(self, place: Place, spelling: Spelling) -> Hit | None:
         if self._is_common or (spelling.cases and not self._inflects):
@@ -261,7 +264,7 @@ class FullName:
         if before and place.is_capital and before.letters in FAMILY:
             is_family = spelling.has_s or before.letters not in _ARTICLE_ONLY
             if is_family and before.is_spaced:
-                return Hit(before.start, place.end, "family", False)
+                return Hit(before.start, place.end, "family")
         is_letters_s = spelling.has_s and self._surname.letters in S_SURNAMES
         if is_letters_s or place.is_behind_name:
             return None
@@ -271,7 +274,7 @@ class FullName:
         if self._first is None and not spelling.has_s:
             # A name of one word is its own form already.
             return None
-        return Hit(place.start, place.end, "surname", False)
+        return Hit(place.start, place.end, "surname")
 
     # ── Joined ───────────────────────────────────────────────────────────────
     def _joined_hits(self, view: View) -> Iterator[Hit]:
@@ -287,10 +290,10 @@ class FullName:
                 continue
             if not self._joined[match[0]]:
                 if self._proposals:
-                    yield Hit(start, end, "initial_joined", False)
+                    yield Hit(start, end, "initial_joined")
                 continue
-            is_long = len(match[0]) >= _JOINED_LETTERS and not self._has_word
-            if is_long:
-                yield Hit(start, end, "joined", True)
-            elif self._proposals and is_camel:
-                yield Hit(start, end, "joined_unclear", False)
+            is_long = len(match[0]) >= _JOINED_LETTERS
+            if is_long and (is_camel or not self._has_word):
+                yield Hit(start, end, "joined", sure=True)
+            elif self._proposals and (is_camel or is_long):
+                yield Hit(start, end, "joined_unclear")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from os.path import commonprefix
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from gdpr.matching import inflection, normalize, transliteration
@@ -123,5 +123,8 @@ def _stems(words: list[str], forms: list[str]) -> list[str]:
     """Return strings of which every text with such a form contains one."""
     if len(words) > 1:
         return [max(words[:-1], key=len)]
-    stem = str(commonprefix(forms))
+    columns = takewhile(
+        lambda letters: len(set(letters)) == 1, zip(*forms, strict=False)
+    )
+    stem = "".join(letters[0] for letters in columns)
     return [stem] if len(stem) >= _STEM else forms

@@ -85,11 +85,13 @@ class Place:
             before = before[1:]
         if not before:
             return False
+        if before[0].is_tight:
+            # As in names of files and accounts.
+            return may_be_first_name(before[0].letters)
         if self.is_capital or before[0].is_capital:
             return before[0].is_another_name
         # In small letters a name cannot be told from a word.
-        is_beside = before[0].is_tight or before[0].is_spaced
-        return is_beside and may_be_first_name(before[0].letters)
+        return before[0].is_spaced and may_be_first_name(before[0].letters)
 
     def has_sign(self) -> bool:
         """Whether the name itself has a letter beyond ASCII."""

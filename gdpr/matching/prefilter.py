@@ -35,7 +35,7 @@ def among(
     candidates = {folded.text_index(place) for place in hints(folded.body)}
     joined = _JoinedTexts(texts)
     candidates |= joined.containing(_ESCAPES)
-    candidates |= joined.containing(line_breaks.SIGNS)
+    candidates |= joined.containing(line_breaks.PLAIN_SIGNS)
     if not joined.body.isascii():
         candidates |= joined.containing(line_breaks.SPECIAL_SIGNS)
     if transliteration.is_foreign(joined.body):

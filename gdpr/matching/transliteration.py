@@ -29,6 +29,8 @@ _SYSTEMS: Final = tuple(
         "ё:e й:j ю:ju я:ja ц:c х:h щ:sc ж:z ч:c ш:s",
     )
 )
+# Xenia and Maria are mostly written with one letter less.
+_SHORT_IA: Final = re.compile("i[yij]a$")
 _GREEK: Final = (("ου", "ou"), ("μπ", "b"), ("αυ", "av"), ("ευ", "ev"))
 
 
@@ -52,6 +54,7 @@ def spellings(word: str) -> frozenset[str]:
         for pair, latin in _GREEK:
             bare = bare.replace(pair, latin)
         texts.add(_plain(unicodedata.normalize("NFC", bare)))
+        texts |= {_SHORT_IA.sub("ia", text) for text in texts}
     return frozenset(texts - {normalize.fold(word), ""})
 
 
