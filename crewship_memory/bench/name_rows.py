@@ -105,7 +105,9 @@ def _kinds() -> Iterator[Iterator[tuple[str, int | None, str]]]:
         yield cycle(
             [(_forms(form, who), n, kind) for form in forms for n, who in numbered]
         )
-    yield cycle([(_forms(form, who), None, "other") for form in _OTHERS for _, who in numbered])  # fmt: skip
+    yield cycle(
+        [(_forms(form, who), None, "other") for form in _OTHERS for who in PEOPLE]
+    )
     yield cycle([(name, None, "near") for who in PEOPLE for name in who.alike])
     yield cycle([(text, None, "word") for who in PEOPLE for text in who.words])
     yield cycle([("nobody", None, "nobody")])

@@ -114,7 +114,14 @@ class FullName:
     def hits(self, view: View) -> Iterator[Hit]:
         """Return the forms in a view of a text."""
         rows = list(self._surnames(view))
-        yield from rows
+        if others := split_names.other_first_names(view, self._firsts):
+            rows = [
+                hit
+                for hit in rows
+                if hit.code != "surname"
+                or not split_names.is_of_another(view, hit[:2], others)
+            ]
+        yield from (hit for hit in rows if hit.sure or self._proposals)
         yield from self._joined_hits(view)
         if self._first and rows and not any(hit.sure for hit in rows):
             alone = [hit[:2] for hit in rows if hit.code == "surname"]
@@ -129,7 +136,7 @@ class FullName:
             if spelling.is_short and not place.has_sign():
                 continue
             hit = self._form(place, spelling)
-            if hit is not None and (hit.sure or self._proposals):
+            if hit is not None:
                 yield hit
 
     def _form(self, place: Place, spelling: Spelling) -> Hit | None:

@@ -47,6 +47,25 @@ def _first_names(view: View, firsts: Collection[str]) -> Iterator[Range]:
             yield match.span()
 
 
+def other_first_names(view: View, firsts: Collection[str]) -> frozenset[str]:
+    """Return the first names that stand under their key, if none is the person's."""
+    names = frozenset(letters for letters, _ in _values(_FIRST, view.text))
+    return frozenset() if names.intersection(firsts) else names
+
+
+def is_of_another(view: View, surname: Range, others: Collection[str]) -> bool:
+    """Whether a surname is a field of an object that has another first name.
+
+    Fields that stand side by side are read as one text as well, in both orders.
+    """
+    start, end = surname
+    text = view.text
+    line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    line = text[line_start : line_end if line_end >= 0 else None]
+    rest = letters_of(line.replace(text[start:end], "", 1))
+    return rest in others or not rest
+
+
 def find(
     view: View,
     firsts: Mapping[str, Spelling],
