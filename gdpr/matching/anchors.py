@@ -6,7 +6,8 @@ words of the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Final, Generic, TypeVar
 
 from gdpr.matching import normalize
@@ -53,15 +54,18 @@ class Anchors(Generic[Entry]):
             entries += stems.pop(outer)
         stems[stem] = entries
 
-    def __getitem__(self, literal: str) -> list[Entry]:
-        return (self._words if self._stems is None else self._stems)[literal]
-
-    def __bool__(self) -> bool:
-        return bool(self._words)
-
-    def inside(self, folded: str) -> Iterator[str]:
-        """Yield the literals in a folded text."""
+    def inside(self, folded: str) -> list[str]:
+        """Return the literals in a folded text."""
         if self._stems is None:
-            yield from self._words.keys() & normalize.words_of(folded)
-        else:
-            yield from (stem for stem in self._stems if stem in folded)
+            return list(self._words.keys() & normalize.words_of(folded))
+        return [stem for stem in self._stems if stem in folded]
+
+    def entries(self, folded: str) -> Sequence[Entry]:
+        """Return the entries whose literals are in a folded text, each once."""
+        literals = self.inside(folded)
+        if not literals:
+            return ()
+        lists = self._words if self._stems is None else self._stems
+        return list(
+            dict.fromkeys(chain.from_iterable(map(lists.__getitem__, literals)))
+        )

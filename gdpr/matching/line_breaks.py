@@ -15,13 +15,14 @@ BREAK: Final = re.compile(
 # Every such break contains one of these, which are quick to look for.
 PLAIN_SIGNS: Final = ("-\n", "-\r")
 SPECIAL_SIGNS: Final = ("\u2010", "\u2011", "\u00ad")
-_SIGNS: Final = (*PLAIN_SIGNS, "-\\")
 
 
 def parts(text: str) -> bool:
     """Whether a line break parts a word of a text."""
-    signs = _SIGNS if text.isascii() else _SIGNS + SPECIAL_SIGNS
-    return any(sign in text for sign in signs) and BREAK.search(text) is not None
+    has_sign = "-\n" in text or "-\r" in text or "-\\" in text
+    if not (has_sign or text.isascii()):
+        has_sign = any(sign in text for sign in SPECIAL_SIGNS)
+    return has_sign and BREAK.search(text) is not None
 
 
 def mended(text: str) -> str:

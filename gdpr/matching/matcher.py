@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
+from itertools import chain
 
 from gdpr.matching import (
     line_breaks,
@@ -151,18 +152,20 @@ class Matcher(Masker):
             self._tail_patterns.append(phones.tail_pattern(line.tail))
         self._numbers.setdefault(line.tail, []).append((line, name))
 
-    def _possible(self, folded: str) -> Iterator[_Entry]:
+    def _possible(self, folded: str) -> list[_Entry]:
         """Return the names that have a word in a folded text, each once."""
-        yield from dict.fromkeys(
-            entry for word in self._words.inside(folded) for entry in self._words[word]
-        )
-        for piece, entries in self._pieces.items():
+        entries = list(self._words.entries(folded))
+        for piece, others in self._pieces.items():
             if piece in folded:
-                yield from entries
+                entries += others
+        return entries
 
-    def _hits(self, folded: str) -> Iterator[_Hit]:
-        """Return the matches as registered in a folded text, with offsets there."""
-        for number, name in self._possible(folded):
+    def _hits(self, folded: str, entries: Sequence[_Entry]) -> Iterator[_Hit]:
+        """Return the matches as registered in a folded text, with offsets there.
+
+        ``entries`` are the possible names.
+        """
+        for number, name in entries:
             shape = self._shapes.get(number)
             if shape is None or not all(word in folded for word in shape.other_words):
                 continue
@@ -174,11 +177,9 @@ class Matcher(Masker):
         if name_fields.BEGIN in folded:
             yield from self._in_lines(folded)
 
-    def _form_hits(self, view: View) -> Iterator[_Hit]:
+    def _form_hits(self, view: View, entries: Sequence[_Entry]) -> Iterator[_Hit]:
         """Return the further forms of names in a view of a text."""
-        if not self._full_names:
-            return
-        for number, name in self._possible(view.text):
+        for number, name in entries:
             full_name = self._full_names.get(number)
             for hit in full_name.hits(view) if full_name else ():
                 sure = hit.sure and number not in self._unsure
@@ -231,10 +232,9 @@ class Matcher(Masker):
 
     def _in_view(self, view: View, form: str = "") -> Iterator[Span]:
         """Return the matches in a view; ``form`` replaces those that are sure."""
-        for start, end, name, sure, code in (
-            *self._hits(view.text),
-            *self._form_hits(view),
-        ):
+        entries = self._possible(view.text)
+        hits = chain(self._hits(view.text, entries), self._form_hits(view, entries))
+        for start, end, name, sure, code in hits:
             place = view.original(start, end) if end > start else None
             if place is not None:
                 code = form if form and sure else code
@@ -273,7 +273,7 @@ class Matcher(Masker):
         folded = text.lower()
         if self._numbers and phones.may_hold_number(folded):
             return True
-        if any(True for _ in self._words.inside(folded)):
+        if self._words.inside(folded):
             return True
         if self._full_names and line_breaks.parts(text):
             return True
@@ -296,11 +296,11 @@ class Matcher(Masker):
 
     def _hit(self, folded: str) -> bool:
         """Whether a folded text may name somebody; False is certain."""
-        return any(True for _ in self._hits(folded)) or any(
-            full_name.may(folded)
-            for number, _ in (self._possible(folded) if self._full_names else ())
-            if (full_name := self._full_names.get(number)) is not None
-        )
+        entries = self._possible(folded)
+        if any(True for _ in self._hits(folded, entries)):
+            return True
+        names = (self._full_names.get(number) for number, _ in entries)
+        return any(name is not None and name.may(folded) for name in names)
 
     def among(
         self, texts: Sequence[str], read_fields: prefilter.ReadFields
