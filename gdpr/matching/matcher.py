@@ -34,6 +34,7 @@ from gdpr.matching.masking import BLANK, Masker, Name, Span
 from gdpr.matching.name_fields import Key
 from gdpr.matching.name_forms import FullName
 from gdpr.matching.normalize import View
+from gdpr.matching.number_index import NumberIndex
 
 
 class Sign(IntEnum):
@@ -74,9 +75,8 @@ class Matcher(Masker):
         self._words: Anchors[_Entry] = Anchors()
         self._full_names: dict[int, FullName] = {}
         self._pieces: dict[str, list[_Entry]] = {}
-        self._numbers: dict[str, list[tuple[phones.Number, Name]]] = {}
+        self._numbers = NumberIndex()
         self._shapes: dict[int, patterns.Shape] = {}
-        self._tail_patterns: list[re.Pattern[str]] = []
         # For fields that hold a person: kind → comparable form → names.
         self._by_field_value: dict[str, dict[str, list[Name]]] = {}
         self._unsure: set[int] = set()
@@ -86,9 +86,7 @@ class Matcher(Masker):
         self._redaction_spellings: list[tuple[re.Pattern[str], Name]] = []
         for number, name in enumerate(self.names_known):
             if name.kind == "phone":
-                line = phones.alias(name.value)
-                if len(line.digits) >= phones.MIN_DIGITS:
-                    self._number(line, name)
+                self._numbers.add(name)
             else:
                 self._index(number, name)
 
@@ -147,11 +145,6 @@ class Matcher(Masker):
             ]
         return self._redaction_matcher
 
-    def _number(self, line: phones.Number, name: Name) -> None:
-        if line.tail not in self._numbers:
-            self._tail_patterns.append(phones.tail_pattern(line.tail))
-        self._numbers.setdefault(line.tail, []).append((line, name))
-
     def _possible(self, folded: str) -> list[_Entry]:
         """Return the names that have a word in a folded text, each once."""
         entries = list(self._words.entries(folded))
@@ -172,8 +165,8 @@ class Matcher(Masker):
             for hit in shape.pattern.finditer(folded):
                 sure = number not in self._unsure or self._is_addressed(name, hit[0])
                 yield hit.start(), hit.end(), name, sure, _PLAIN
-        if self._numbers:
-            yield from self._in_numbers(folded)
+        for start, end, name in self._numbers.inside(folded):
+            yield start, end, name, True, _PLAIN
         if name_fields.BEGIN in folded:
             yield from self._in_lines(folded)
 
@@ -184,12 +177,6 @@ class Matcher(Masker):
             for hit in full_name.hits(view) if full_name else ():
                 sure = hit.sure and number not in self._unsure
                 yield hit.start, hit.end, name, sure, hit.code
-
-    def _in_numbers(self, folded: str) -> Iterator[_Hit]:
-        for start, end, line in phones.candidates(folded):
-            for alias_number, name in self._numbers.get(line.tail, ()):
-                if alias_number.is_same_line(line):
-                    yield start, end, name, True, _PLAIN
 
     def _is_addressed(self, name: Name, hit: str) -> bool:
         """Whether a handle follows an @ and is no ordinary word."""
@@ -207,10 +194,8 @@ class Matcher(Masker):
     def named_by(self, key: Key, value: str) -> Iterator[tuple[Name, bool]]:
         """Return the names that a whole value of a field means, and whether surely."""
         if key is not Key.UNSURE and self._numbers:
-            line = phones.alias(value)
-            for alias_number, name in self._numbers.get(line.tail, ()):
-                if alias_number.is_same_line(line):
-                    yield name, True
+            for name in self._numbers.of_line(phones.alias(value)):
+                yield name, True
         if key is Key.PHONE or (key is Key.UNSURE and value.isdigit()):
             return
         for kind, forms in self._by_field_value.items():
@@ -291,7 +276,7 @@ class Matcher(Masker):
             while at >= 0:
                 yield at
                 at = folded.find(anchor, at + 1)
-        for trail in self._tail_patterns:
+        for trail in self._numbers.tail_patterns:
             yield from (match.start() for match in trail.finditer(folded))
 
     def _hit(self, folded: str) -> bool:
