@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from enum import IntEnum
 from itertools import chain
 
 from gdpr.matching import (
@@ -30,20 +29,11 @@ from gdpr.matching import (
 )
 from gdpr.matching.anchors import Anchors
 from gdpr.matching.common_words import Reach, reach
-from gdpr.matching.masking import BLANK, Masker, Name, Span
+from gdpr.matching.masking import BLANK, Masker, Name, Sign, Span, longest
 from gdpr.matching.name_fields import Key
 from gdpr.matching.name_forms import FullName
 from gdpr.matching.normalize import View
 from gdpr.matching.number_index import NumberIndex
-
-
-class Sign(IntEnum):
-    """How surely a text is about somebody."""
-
-    NONE = 0
-    UNSURE = 1
-    SURE = 2
-
 
 __all__ = ["BLANK", "Matcher", "Name", "Sign", "Span"]
 
@@ -304,17 +294,7 @@ class Matcher(Masker):
         """
         if not text or not self.names_known:
             return []
-        spans = sorted(
-            set(self._all(text)),
-            key=lambda s: (s.start, -s.end, s.subject_id, not s.sure, s.kind, s.form),
-        )
-        longest: list[Span] = []
-        reach: dict[str, int] = {}
-        for span in spans:
-            if span.end > reach.get(span.subject_id, -1):
-                reach[span.subject_id] = span.end
-                longest.append(span)
-        return longest
+        return longest(self._all(text))
 
     def names(self, text: str) -> frozenset[str]:
         """Return the ids of the subjects that a text names."""
