@@ -232,6 +232,7 @@ class CasePlanOut(Schema):
     ``undecided`` addresses stand beside the person and are registered as nobody's.
     ``doubtful`` are rows that may be about somebody else, those that wait for a
     decision first, and at most 200; a plan runs when ``doubtful_undecided`` is 0.
+    ``doubtful_by_form`` counts those that wait by the form of the name in them.
     """
 
     plan_hash: str
@@ -245,6 +246,7 @@ class CasePlanOut(Schema):
     doubtful: list[DoubtfulRowOut]
     doubtful_total: int
     doubtful_undecided: int
+    doubtful_by_form: dict[str, int] = {}
 
 
 class CaseStepOut(Schema):

@@ -142,6 +142,7 @@ def decide(request: ApiRequest, case_id: str, data: DecideIn) -> Answer:
     """Decide on rows of exactly this plan; the response is the new plan.
 
     A doubtful row is the person's (`theirs`) or stays (`spared`); any row may stay.
+    Rows are chosen one by one, by the form of the name in them, by place, or all.
     An approval of the earlier plan becomes invalid. Codes: `wrong_state`, `stale_plan`,
     `unknown_row`, `row_goes`, `no_rows`, `ground_required`, `reason_required`.
     """
@@ -150,6 +151,8 @@ def decide(request: ApiRequest, case_id: str, data: DecideIn) -> Answer:
         verdict=data.verdict,
         rows=[(row.place, row.id) for row in data.rows],
         all_doubtful=data.all_doubtful,
+        forms=data.forms,
+        places=data.places,
         ground=data.ground or "",
         reason=data.reason,
     )

@@ -13,6 +13,7 @@ from memory.rules.shapes import Strict
 
 Text = Annotated[str, Field(strict=True, max_length=TEXT_CHARS)]
 Hash = Annotated[str, Field(strict=True, pattern=r"^[0-9a-f]{64}$")]
+Code = Annotated[str, Field(strict=True, min_length=1, max_length=32)]
 Version = Annotated[
     int | None,
     Field(description="The version that was read; another one now is 409."),
@@ -29,7 +30,8 @@ class RowIn(Strict):
 class DoubtfulRowOut(Schema):
     """A row that may be about somebody else, or that was decided to stay.
 
-    `verdict` is null while nobody decided.
+    `form` is the code of how the name is written; `verdict` is null while nobody
+    decided.
     """
 
     place: str
@@ -37,6 +39,7 @@ class DoubtfulRowOut(Schema):
     id: str
     fate: str
     why: str
+    form: str = ""
     text: str
     at: str | None
     verdict: Verdict | None
@@ -53,6 +56,16 @@ class DecideIn(Strict):
     rows: list[RowIn] = Field(default_factory=list, max_length=10_000)
     all_doubtful: bool = Field(
         default=False, description="Decides on every doubtful row that waits."
+    )
+    forms: list[Code] = Field(
+        default_factory=list,
+        max_length=50,
+        description="Decides on the rows that wait with one of these forms.",
+    )
+    places: list[Code] = Field(
+        default_factory=list,
+        max_length=50,
+        description="Decides on the rows that wait in one of these places.",
     )
     ground: Ground | None = Field(
         None, description="Why rows stay; the certificate counts rows by it."

@@ -20,6 +20,7 @@ from gdpr.cases import workflow as cases
 from gdpr.cases.workflow import PlanDraft
 from gdpr.data_map import registry
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch
+from gdpr.matching import forms
 from gdpr.models import Case, CaseKind, CasePlan, RowVerdict, Verdict
 from gdpr.subjects import rectification, suggested_aliases
 from memory.journal import append as journal
@@ -32,6 +33,8 @@ SAMPLES: Final = 3
 MAX_SHOWN_DOUBTS: Final = 200
 # Reasons are stored in English, and translated where they are shown.
 AMBIGUOUS: Final = gettext_noop("A word in it may mean somebody else.")
+# Of a doubtful row whose text has one of the person's names as it is registered.
+WORD: Final = "as_registered"
 KEPT_BY_DECISION: Final = gettext_noop("A person looked at it and said that it stays.")
 NAMES_THE_PERSON: Final = gettext_noop("It names the person.")
 # Places that planning itself changes: the case, sessions, job runs, and so on. Their
@@ -79,11 +82,12 @@ def _doubt(
 ) -> dict[str, Any]:
     """Return a doubtful or decided row for the plan's body, with its decision."""
     verdict = verdicts.get((result.name, row.row_id))
-    reason = f"{AMBIGUOUS} {row.why}" if row.doubtful and verdict is None else row.why
+    is_open = row.doubtful and verdict is None
     return {
         "place": result.name,
         "title": result.title,
-        "why": reason,
+        "why": f"{reason(row.form)} {row.why}" if is_open else row.why,
+        "form": row.form,
         **_sample(row),
         "verdict": verdict.verdict if verdict else None,
         "ground": (verdict.ground or None) if verdict else None,
@@ -92,10 +96,29 @@ def _doubt(
     }
 
 
+def reason(form: str) -> str:
+    """Return why a row is in doubt, by the form of the name in it."""
+    return AMBIGUOUS if form in ("", WORD) else forms.sentence(form)
+
+
 def doubts(plan: CasePlan | None) -> dict[str, Any]:
-    """Return the doubtful and decided rows of a plan: total, undecided, ids, rows."""
-    none = {"total": 0, "undecided": 0, "proposed": {}, "ids": {}, "rows": []}
-    return {**none, **(plan.body.get("doubts", {}) if plan else {})}
+    """Return the doubtful and decided rows of a plan: total, undecided, ids, rows.
+
+    ``by_form`` has the ids of the undecided ones by form and place, ``ids`` by place.
+    """
+    none: dict[str, Any] = {"total": 0, "undecided": 0, "rows": []}
+    none |= {"proposed": {}, "by_form": {}, "ids": {}}
+    stored = {**none, **(plan.body.get("doubts", {}) if plan else {})}
+    if stored["ids"]:
+        # A plan of an earlier release has no forms.
+        return {**stored, "by_form": {WORD: stored["ids"]}}
+    for by_place in stored["by_form"].values():
+        for place, ids in by_place.items():
+            stored["ids"] = {
+                **stored["ids"],
+                place: [*stored["ids"].get(place, ()), *ids],
+            }
+    return stored
 
 
 def _sample(row: RowMatch) -> dict[str, Any]:
@@ -152,17 +175,18 @@ class DryRun:
             for row in result.rows
             if row.doubtful or (result.name, row.row_id) in self.verdicts
         ]
-        lines.sort(key=lambda line: line["verdict"] is not None)
+        lines.sort(key=lambda line: (line["verdict"] is not None, line["form"]))
         undecided = [line for line in lines if line["verdict"] is None]
-        ids: dict[str, list[str]] = {}
+        by_form: dict[str, dict[str, list[str]]] = {}
         for line in undecided:
-            ids.setdefault(line["place"], []).append(line["id"])
+            by_place = by_form.setdefault(line["form"] or WORD, {})
+            by_place.setdefault(line["place"], []).append(line["id"])
         return {
             "doubts": {
                 "total": len(lines),
                 "undecided": len(undecided),
                 "proposed": self.proposed(),
-                "ids": ids,
+                "by_form": by_form,
                 "rows": lines[:MAX_SHOWN_DOUBTS],
             },
             "plan_hash": self.plan_hash,

@@ -251,6 +251,10 @@ def plan_json(plan: CasePlan, phrase: str) -> dict[str, Any]:
         "doubtful": doubts["rows"],
         "doubtful_total": doubts["total"],
         "doubtful_undecided": doubts["undecided"],
+        "doubtful_by_form": {
+            form: sum(map(len, by_place.values()))
+            for form, by_place in doubts["by_form"].items()
+        },
         "undecided": suggested_aliases.count_undecided(plan.case.subject, plan.body),
         "number": plan.number,
         "plan_hash": plan.plan_hash,

@@ -6,7 +6,7 @@ records who decided on how many rows, and the ground, which names nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,6 +39,9 @@ Row = tuple[str, str]
 class Decision:
     """A verdict on rows; ``all_doubtful`` means every undecided one.
 
+    ``forms`` and ``places`` mean the undecided ones of a form of the name, or of a
+    place.
+
     A row that is kept needs a ground, which the certificate counts, and a reason, which
     is stored in the case while it is open.
     """
@@ -46,6 +49,8 @@ class Decision:
     verdict: Verdict
     rows: Sequence[Row] = ()
     all_doubtful: bool = False
+    forms: Sequence[str] = ()
+    places: Sequence[str] = ()
     ground: str = ""
     reason: str = ""
 
@@ -75,18 +80,22 @@ def _rows_of_own_request(case: Case, rows: Iterable[Row]) -> list[Row]:
     return [row for row in request_rows if row[0] not in names or row in own]
 
 
+def _open_rows(plan: CasePlan, decision: Decision) -> Iterator[Row]:
+    """Yield the undecided rows that a decision means by their form or their place."""
+    for form, ids_by_place in dry_run.doubts(plan)["by_form"].items():
+        for place, ids in ids_by_place.items():
+            is_meant = form in decision.forms or place in decision.places
+            if decision.all_doubtful or is_meant:
+                yield from ((place, row_id) for row_id in ids)
+
+
 def _rows(case: Case, plan: CasePlan, decision: Decision) -> list[Row]:
     """Return the selected rows, each once; Invalid for one not in the plan."""
-    selected = dict.fromkeys(decision.rows)
-    if decision.all_doubtful:
-        ids_by_place = dry_run.doubts(plan)["ids"]
-        selected |= dict.fromkeys(
-            (p, row_id) for p, ids in ids_by_place.items() for row_id in ids
-        )
+    selected = dict.fromkeys([*decision.rows, *_open_rows(plan, decision)])
     if not selected:
         raise errors.Invalid(gettext("No row was chosen."), code="no_rows")
-    if len(selected) > MAX_ROWS and not decision.all_doubtful:
-        raise errors.TooLarge(what="rows", limit=MAX_ROWS, size=len(selected))
+    if len(decision.rows) > MAX_ROWS:
+        raise errors.TooLarge(what="rows", limit=MAX_ROWS, size=len(decision.rows))
     planned = {(place, row[0]) for place, rows in plan.rows.items() for row in rows}
     foreign = [row for row in selected if row not in planned]
     if foreign:

@@ -60,7 +60,8 @@ class Archive(Holder):
                 fate = Fate.REDACT
                 reason = gettext_noop("It names somebody else too.")
             sample, is_doubtful = row_text.sample(person, text), sign is not Sign.SURE
-            yield RowMatch(row.id, fate, reason, sample, row.ts, is_doubtful)
+            form = person.matcher.form(text) if is_doubtful else ""
+            yield RowMatch(row.id, fate, reason, sample, row.ts, is_doubtful, form)
 
     def _sign(self, person: Person, row: ArchivedEntry, text: str) -> Sign:
         """Return how surely an entry is about the person, by text or any link."""

@@ -98,7 +98,8 @@ class Person:
 class RowMatch:
     """One row that names a person; ``why`` is a sentence for the plan.
 
-    A ``doubtful`` row may be about somebody else and needs a decision.
+    A ``doubtful`` row may be about somebody else and needs a decision; ``form`` is the
+    code of how the name is written there (``gdpr.matching.forms``).
     """
 
     row_id: str
@@ -107,6 +108,7 @@ class RowMatch:
     sample: str = ""
     at: datetime | None = None
     doubtful: bool = False
+    form: str = ""
 
 
 @dataclass(frozen=True, slots=True)

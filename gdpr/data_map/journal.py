@@ -162,7 +162,13 @@ class Journal(Holder):
                 if person.is_about(PLACE, row.id, doubtful=is_doubtful):
                     follow.add(row.id)
                 yield RowMatch(
-                    row.id, fate, reason, sample, times.get(row.id), is_doubtful
+                    row.id,
+                    fate,
+                    reason,
+                    sample,
+                    times.get(row.id),
+                    is_doubtful,
+                    person.matcher.form(text) if is_doubtful else "",
                 )
         # A link may lead to an entry that compaction moved to the archive.
         for entry_id in person.linked(PLACE) - found_ids:

@@ -132,7 +132,10 @@ class MemoryFiles(Holder):
                 )
                 is_doubtful, at = card is not Sign.SURE, file.updated_at
                 row_id = f"{file.id}{CARD_MARK}" if is_doubtful else file.id
-                yield RowMatch(row_id, Fate.DELETE, reason, file.key, at, is_doubtful)
+                form = person.matcher.form(file.key.replace("-", " "))
+                yield RowMatch(
+                    row_id, Fate.DELETE, reason, file.key, at, is_doubtful, form
+                )
                 if not is_doubtful:
                     continue
             yield from self._matches(file, person)
@@ -144,6 +147,7 @@ class MemoryFiles(Holder):
         # A sample of each version that names the person, surely or possibly.
         sure: list[str] = []
         doubtful: list[str] = []
+        form = ""
         for version, text in erasure.texts(file):
             count += 1
             by = row_text.plain(version.written_by, "written_by")
@@ -156,13 +160,15 @@ class MemoryFiles(Holder):
                 sure.append(row_text.sample(person, version_text))
             if lines := _doubtful_lines(person, text, named_lines):
                 doubtful.append(row_text.sample(person, lines[0]))
+                form = person.matcher.form(lines[0])
         if sure:
             reason = NAMED_LINES.format(found=len(sure), count=count)
             yield RowMatch(file.id, Fate.REDACT, reason, sure[-1], at)
         if doubtful:
             reason = DOUBTFUL_LINES.format(found=len(doubtful), count=count)
             row_id = f"{file.id}{LINES_MARK}"
-            yield RowMatch(row_id, Fate.REDACT, reason, doubtful[-1], at, doubtful=True)
+            sample, doubt = doubtful[-1], True
+            yield RowMatch(row_id, Fate.REDACT, reason, sample, at, doubt, form)
 
     def _files(self, person: Person) -> Any:
         rows = MemoryFile.objects.filter(workspace_id=person.workspace_id)

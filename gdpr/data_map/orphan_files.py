@@ -44,8 +44,9 @@ class OrphanFiles(Holder):
                 reason = gettext_noop("Nothing points to this file: it is deleted.")
                 sample = row_text.sample(person, text)
                 is_doubtful = sign < Sign.SURE
+                form = person.matcher.form(text) if is_doubtful else ""
                 yield RowMatch(
-                    row_id, Fate.DELETE, reason, sample, doubtful=is_doubtful
+                    row_id, Fate.DELETE, reason, sample, None, is_doubtful, form
                 )
 
     def export(

@@ -190,7 +190,10 @@ def person(subject: Subject) -> Person:
 
 
 def matcher_of(own_names: Sequence[Name], other_names: Iterable[Name]) -> Matcher:
-    """Return the matcher of names; a name shared with somebody else is doubtful."""
+    """Return the matcher of names and of forms that may be theirs.
+
+    A name shared with somebody else is doubtful.
+    """
     own_folded = {
         patterns.folded("name", name.value) for name in own_names if name.kind == "name"
     }
@@ -199,7 +202,7 @@ def matcher_of(own_names: Sequence[Name], other_names: Iterable[Name]) -> Matche
         for name in other_names
         if name.kind == "name"
     }
-    return Matcher(own_names, frozenset(own_folded & other_folded))
+    return Matcher(own_names, frozenset(own_folded & other_folded), proposals=True)
 
 
 def kept_names(person: Person) -> Iterator[Name]:

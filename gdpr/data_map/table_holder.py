@@ -180,7 +180,8 @@ class TableHolder(Holder):
             fate = self._fate(table, row_id, text, person)
             sample = row_text.sample(person, text)
             doubt = sign is not Sign.SURE and not is_own
-            return RowMatch(row_id, fate, table.why, sample, at, doubt)
+            form = person.matcher.form(text) if doubt else ""
+            return RowMatch(row_id, fate, table.why, sample, at, doubt, form)
         label_text = table.text(row, table.labels)
         sign = table.sign(person, "", label_text, self.name)
         if sign is not Sign.NONE:
@@ -189,7 +190,8 @@ class TableHolder(Holder):
             )
             sample = row_text.sample(person, label_text)
             doubt = sign is not Sign.SURE and not is_own
-            return RowMatch(row_id, Fate.REDACT, reason, sample, at, doubt)
+            form = person.matcher.form(label_text) if doubt else ""
+            return RowMatch(row_id, Fate.REDACT, reason, sample, at, doubt, form)
         if table.facts and table.names_in_facts(person, row):
             return RowMatch(row_id, Fate.REDACT, table.why, "", at)
         kept_text = table.text(row, table.keeps)

@@ -27,6 +27,91 @@ WRITTEN: Final = (
         "as_registered",
         gettext_noop("As registered, in any case, with and without accents."),
     ),
+    Form(
+        "last_first",
+        gettext_noop("The surname before the first name, with or without a comma."),
+    ),
+    Form(
+        "middle_names",
+        gettext_noop(
+            "Initials or a middle name with a capital between first name and surname."
+        ),
+    ),
+    Form("genitive", gettext_noop("The whole name with an s or es at its end.")),
+    Form(
+        "inflected",
+        gettext_noop(
+            "First name and surname in the same Polish, Czech, Russian or Greek case."
+        ),
+    ),
+    Form(
+        "other_letters",
+        gettext_noop(
+            "Umlauts, å and ø as one letter or as two; Cyrillic and Greek letters as"
+            " Latin ones."
+        ),
+    ),
+    Form("line_break", gettext_noop("Parted by a hyphen at the end of a line.")),
+    Form(
+        "joined",
+        gettext_noop(
+            "First name and surname as one word of eight letters or more, in either"
+            " order."
+        ),
+    ),
+    Form(
+        "split_fields",
+        gettext_noop(
+            "One part of the name in a field for it, the other elsewhere in the row."
+        ),
+    ),
+    Form(
+        "order_unclear",
+        gettext_noop("Surname and first name, with other names beside them."),
+        certain=False,
+    ),
+    Form(
+        "middle_unclear",
+        gettext_noop(
+            "First name and surname, with other words between them or a middle name"
+            " left out."
+        ),
+        certain=False,
+    ),
+    Form(
+        "ending_unclear",
+        gettext_noop("First name and surname, with an ending that may make another."),
+        certain=False,
+    ),
+    Form(
+        "joined_unclear",
+        gettext_noop("First name and surname as one word that may be another."),
+        certain=False,
+    ),
+    Form("surname", gettext_noop("The surname alone."), certain=False),
+    Form("title_surname", gettext_noop("A title and the surname."), certain=False),
+    Form("initial_surname", gettext_noop("An initial and the surname."), certain=False),
+    Form(
+        "initial_joined",
+        gettext_noop("The initial and the surname as one word."),
+        certain=False,
+    ),
+    Form("family", gettext_noop("The family by its surname."), certain=False),
+)
+# What names a person and is not looked for.
+NOT_SOUGHT: Final = (
+    gettext_noop(
+        "A first name alone, a nickname, a misspelt name, and a name that only the"
+        " meaning of a text tells."
+    ),
+    gettext_noop("A surname alone that is an everyday word or has two letters."),
+    gettext_noop(
+        "A surname alone in small letters, and one behind another word with a capital"
+        " that may be somebody else's first name."
+    ),
+    gettext_noop(
+        "Cases and transliterations of other languages and systems than those listed."
+    ),
 )
 # Ways to encode a text that names somebody.
 ENCODED: Final = (
@@ -69,3 +154,11 @@ ENCODED: Final = (
         ),
     ),
 )
+
+_BY_CODE: Final = {form.code: form for form in WRITTEN}
+
+
+def sentence(code: str) -> str:
+    """Return the sentence of a way to write a name; empty for an unknown one."""
+    form = _BY_CODE.get(code)
+    return form.sentence if form else ""

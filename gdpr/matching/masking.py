@@ -6,6 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, Final
 
 from gdpr.matching import name_fields, normalize
@@ -14,6 +15,14 @@ from gdpr.matching.name_fields import Key
 _ROUNDS: Final = 8
 # Used where the mark itself would name somebody: it contains no letter.
 BLANK: Final = "[…]"
+
+
+class Sign(IntEnum):
+    """How surely a text is about somebody."""
+
+    NONE = 0
+    UNSURE = 1
+    SURE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +38,8 @@ class Name:
 class Span:
     """Where a text names somebody: offsets in the original text, end exclusive.
 
-    ``sure`` is False for what may mean somebody else as well.
+    ``sure`` is False for what may mean somebody else as well. ``form`` is the code of
+    how the name is written (``forms``).
     """
 
     start: int
@@ -37,6 +47,22 @@ class Span:
     subject_id: str
     kind: str
     sure: bool = True
+    form: str = "as_registered"
+
+
+def longest(spans: Iterable[Span]) -> list[Span]:
+    """Return spans left to right, of one person only the longest at a place."""
+    ordered = sorted(
+        set(spans),
+        key=lambda s: (s.start, -s.end, s.subject_id, not s.sure, s.kind, s.form),
+    )
+    result: list[Span] = []
+    ends: dict[str, int] = {}
+    for span in ordered:
+        if span.end > ends.get(span.subject_id, -1):
+            ends[span.subject_id] = span.end
+            result.append(span)
+    return result
 
 
 class Masker(ABC):

@@ -6,67 +6,69 @@ offsets in the original are computed only when it matches.
 
 Not every alias is looked for in free text (``common_words``): an ordinary word, a short
 one and a number count only as the whole value of a field that holds a person. A match
-of a single word is unsure and a person decides on it; every other match is sure.
+of a single word is unsure and a person decides on it. So is a form of a name that may
+be somebody else's (``name_forms``); every other match is sure.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from enum import IntEnum
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Final
+from itertools import chain
 
 from gdpr.matching import (
     encodings,
+    line_breaks,
     name_fields,
+    name_words,
     normalize,
     patterns,
     phones,
     prefilter,
+    transliteration,
     word_context,
 )
+from gdpr.matching.anchors import Anchors
 from gdpr.matching.common_words import Reach, reach
-from gdpr.matching.masking import BLANK, Masker, Name, Span
+from gdpr.matching.masking import BLANK, Masker, Name, Sign, Span, longest
 from gdpr.matching.name_fields import Key
+from gdpr.matching.name_forms import FullName
 from gdpr.matching.normalize import View
-
-# Up to so many anchors are searched one by one; more are looked up by the text's words.
-_MAX_SEARCHED_ANCHORS: Final = 24
-
-
-class Sign(IntEnum):
-    """How surely a text is about somebody."""
-
-    NONE = 0
-    UNSURE = 1
-    SURE = 2
-
+from gdpr.matching.number_index import NumberIndex
 
 __all__ = ["BLANK", "Matcher", "Name", "Sign", "Span"]
 
 # A name with its index among the names.
 _Entry = tuple[int, Name]
-# Start and end in a folded text, the name, and whether the match is sure.
-_Hit = tuple[int, int, Name, bool]
+# Start and end in a folded text, the name, whether the match is sure, and its form.
+_Hit = tuple[int, int, Name, bool, str]
+_PLAIN = "as_registered"
 
 
 class Matcher(Masker):
     """Finds a set of names in texts. Expensive to build, cheap to use.
 
     ``shared_names`` are names, in their comparable form, that other people have too.
+    With ``proposals``, forms of a name that may be somebody else's are found as well;
+    they are unsure.
     """
 
     def __init__(
-        self, names: Sequence[Name], shared_names: frozenset[str] = frozenset()
+        self,
+        names: Sequence[Name],
+        shared_names: frozenset[str] = frozenset(),
+        *,
+        proposals: bool = False,
     ) -> None:
         self.names_known = tuple(names)
         self._shared_names = shared_names
-        self._words: dict[str, list[_Entry]] = {}
+        self._proposals = proposals
+        self._words: Anchors[_Entry] = Anchors()
+        self._full_names: dict[int, FullName] = {}
         self._pieces: dict[str, list[_Entry]] = {}
-        self._numbers: dict[str, list[tuple[phones.Number, Name]]] = {}
+        self._numbers = NumberIndex()
         self._shapes: dict[int, patterns.Shape] = {}
-        self._tail_patterns: list[re.Pattern[str]] = []
         # For fields that hold a person: kind → comparable form → names.
         self._by_field_value: dict[str, dict[str, list[Name]]] = {}
         self._unsure: set[int] = set()
@@ -76,9 +78,7 @@ class Matcher(Masker):
         self._redaction_spellings: list[tuple[re.Pattern[str], Name]] = []
         for number, name in enumerate(self.names_known):
             if name.kind == "phone":
-                line = phones.alias(name.value)
-                if len(line.digits) >= phones.MIN_DIGITS:
-                    self._number(line, name)
+                self._numbers.add(name)
             else:
                 self._index(number, name)
 
@@ -95,8 +95,24 @@ class Matcher(Masker):
         )
         if shape is not None:
             self._shapes[number] = shape
-            index = self._words if shape.is_word else self._pieces
-            index.setdefault(shape.anchor, []).append((number, name))
+            if shape.is_word:
+                self._words.add((number, name), [shape.anchor])
+            else:
+                self._pieces.setdefault(shape.anchor, []).append((number, name))
+        if name.kind == "name" and reach_of_name is not Reach.FIELDS:
+            self._index_forms(number, name, form)
+
+    def _index_forms(self, number: int, name: Name, form: str) -> None:
+        """Index the further forms of a name, unless all its words are ordinary."""
+        parts = name_words.parts(name.value)
+        is_phrase = " " in form and number in self._unsure
+        if parts is None or (is_phrase and not self._is_shared_name("name", form)):
+            return
+        if not parts.first and not self._proposals:
+            return
+        full_name = FullName(parts, proposals=self._proposals)
+        self._full_names[number] = full_name
+        self._words.add((number, name), full_name.anchors, full_name.stems)
 
     def _is_shared_name(self, kind: str, form: str) -> bool:
         return kind == "name" and form in self._shared_names
@@ -110,7 +126,9 @@ class Matcher(Masker):
         if not self._field_only_forms:
             return self
         if self._redaction_matcher is None:
-            self._redaction_matcher = Matcher(self.names_known, self._shared_names)
+            self._redaction_matcher = Matcher(
+                self.names_known, self._shared_names, proposals=self._proposals
+            )
             self._redaction_matcher._redaction_spellings = [
                 (look, name)
                 for name in self.names_known
@@ -119,44 +137,38 @@ class Matcher(Masker):
             ]
         return self._redaction_matcher
 
-    def _number(self, line: phones.Number, name: Name) -> None:
-        if line.tail not in self._numbers:
-            self._tail_patterns.append(phones.tail_pattern(line.tail))
-        self._numbers.setdefault(line.tail, []).append((line, name))
-
-    def _words_in(self, folded: str) -> Iterable[str]:
-        """Return the words of names in a folded text, perhaps as part of others."""
-        if len(self._words) > _MAX_SEARCHED_ANCHORS:
-            return self._words.keys() & normalize.words_of(folded)
-        return (word for word in self._words if word in folded)
-
-    def _possible(self, folded: str) -> Iterator[_Entry]:
-        """Return the names that have a word in a folded text."""
-        for word in self._words_in(folded):
-            yield from self._words[word]
-        for piece, entries in self._pieces.items():
+    def _possible(self, folded: str) -> list[_Entry]:
+        """Return the names that have a word in a folded text, each once."""
+        entries = list(self._words.entries(folded))
+        for piece, others in self._pieces.items():
             if piece in folded:
-                yield from entries
+                entries += others
+        return entries
 
-    def _hits(self, folded: str) -> Iterator[_Hit]:
-        """Return the matches in a folded text, with offsets in that text."""
-        for number, name in self._possible(folded):
-            shape = self._shapes[number]
-            if not all(word in folded for word in shape.other_words):
+    def _hits(self, folded: str, entries: Sequence[_Entry]) -> Iterator[_Hit]:
+        """Return the matches as registered in a folded text, with offsets there.
+
+        ``entries`` are the possible names.
+        """
+        for number, name in entries:
+            shape = self._shapes.get(number)
+            if shape is None or not all(word in folded for word in shape.other_words):
                 continue
             for hit in shape.pattern.finditer(folded):
                 sure = number not in self._unsure or self._is_addressed(name, hit[0])
-                yield hit.start(), hit.end(), name, sure
-        if self._numbers:
-            yield from self._in_numbers(folded)
+                yield hit.start(), hit.end(), name, sure, _PLAIN
+        for start, end, name in self._numbers.inside(folded):
+            yield start, end, name, True, _PLAIN
         if name_fields.BEGIN in folded:
             yield from self._in_lines(folded)
 
-    def _in_numbers(self, folded: str) -> Iterator[_Hit]:
-        for start, end, line in phones.candidates(folded):
-            for alias_number, name in self._numbers.get(line.tail, ()):
-                if alias_number.is_same_line(line):
-                    yield start, end, name, True
+    def _form_hits(self, view: View, entries: Sequence[_Entry]) -> Iterator[_Hit]:
+        """Return the further forms of names in a view of a text."""
+        for number, name in entries:
+            full_name = self._full_names.get(number)
+            for hit in full_name.hits(view) if full_name else ():
+                sure = hit.sure and number not in self._unsure
+                yield hit.start, hit.end, name, sure, hit.code
 
     def _is_addressed(self, name: Name, hit: str) -> bool:
         """Whether a handle follows an @ and is no ordinary word."""
@@ -167,15 +179,15 @@ class Matcher(Masker):
         """Return the matches in field lines (``name_fields.line``)."""
         for match in name_fields.FIELD_LINE.finditer(folded):
             for name, sure in self.named_by(Key(match[1]), match[2]):
-                yield match.start(2), match.end(2), name, sure
+                yield match.start(2), match.end(2), name, sure, _PLAIN
+            for name in self._surname_of(match[2]):
+                yield match.start(2), match.end(2), name, False, "surname"
 
     def named_by(self, key: Key, value: str) -> Iterator[tuple[Name, bool]]:
         """Return the names that a whole value of a field means, and whether surely."""
         if key is not Key.UNSURE and self._numbers:
-            line = phones.alias(value)
-            for alias_number, name in self._numbers.get(line.tail, ()):
-                if alias_number.is_same_line(line):
-                    yield name, True
+            for name in self._numbers.of_line(phones.alias(value)):
+                yield name, True
         if key is Key.PHONE or (key is Key.UNSURE and value.isdigit()):
             return
         for kind, forms in self._by_field_value.items():
@@ -185,24 +197,43 @@ class Matcher(Masker):
                 is_sure = key is Key.PERSON and not self._is_shared_name(kind, form)
                 yield name, is_sure
 
+    def _surname_of(self, value: str) -> Iterator[Name]:
+        """Return the names whose surname is a whole value."""
+        for number, full_name in self._full_names.items() if self._proposals else ():
+            if full_name.means(value):
+                yield self.names_known[number]
+
     def sign_of_value(self, value: object) -> Sign:
         """Return how surely a value of such a field means them, whole or in part."""
         return self.sign(f"{value}\n{name_fields.line(Key.PERSON, value)}")
 
-    def _in_view(self, view: View) -> Iterator[Span]:
-        for start, end, name, sure in self._hits(view.text):
+    def _in_view(self, view: View, form: str = "") -> Iterator[Span]:
+        """Return the matches in a view; ``form`` replaces those that are sure."""
+        entries = self._possible(view.text)
+        hits = chain(self._hits(view.text, entries), self._form_hits(view, entries))
+        for start, end, name, sure, code in hits:
             place = view.original(start, end) if end > start else None
             if place is not None:
-                yield Span(place[0], place[1], name.subject_id, name.kind, sure)
+                code = form if form and sure else code
+                yield Span(*place, name.subject_id, name.kind, sure, code)
 
     def _all(self, text: str) -> Iterator[Span]:
         if self._hit(normalize.fold(text)):
             yield from self._in_view(normalize.plain_view(text))
         for view in normalize.escaped_views(text):
             yield from self._in_view(view)
+        if self._full_names:
+            yield from self._in_written_views(text)
         for look, name in self._redaction_spellings:
             for hit in look.finditer(text):
                 yield Span(hit.start(1), hit.end(1), name.subject_id, name.kind)
+
+    def _in_written_views(self, text: str) -> Iterator[Span]:
+        """Return the matches in further ways to read a text's letters."""
+        if line_breaks.parts(text):
+            yield from self._in_view(line_breaks.view(text), "line_break")
+        if transliteration.is_foreign(text):
+            yield from self._in_view(transliteration.latin_view(text), "other_letters")
 
     def may(self, text: str) -> bool:
         """Whether a text may name somebody; False is certain.
@@ -221,7 +252,9 @@ class Matcher(Masker):
         folded = text.lower()
         if self._numbers and phones.may_hold_number(folded):
             return True
-        if any(True for _ in self._words_in(folded)):
+        if self._words.inside(folded):
+            return True
+        if self._full_names and line_breaks.parts(text):
             return True
         return any(piece in folded for piece in self._pieces)
 
@@ -237,16 +270,22 @@ class Matcher(Masker):
         spellings = (
             text for form in forms for text in name_fields.json_spellings(form)
         )
-        for anchor in (*self._words_in(folded), *self._pieces, *spellings):
+        anchors = self._words.inside(folded)
+        for anchor in (*anchors, *self._pieces, *spellings):
             at = folded.find(anchor)
             while at >= 0:
                 yield at
                 at = folded.find(anchor, at + 1)
-        for trail in self._tail_patterns:
+        for trail in self._numbers.tail_patterns:
             yield from (match.start() for match in trail.finditer(folded))
 
     def _hit(self, folded: str) -> bool:
-        return any(True for _ in self._hits(folded))
+        """Whether a folded text may name somebody; False is certain."""
+        entries = self._possible(folded)
+        if any(True for _ in self._hits(folded, entries)):
+            return True
+        names = (self._full_names.get(number) for number, _ in entries)
+        return any(name is not None and name.may(folded) for name in names)
 
     def among(
         self, texts: Sequence[str], read_fields: prefilter.ReadFields
@@ -267,17 +306,7 @@ class Matcher(Masker):
         """
         if not text or not self.names_known:
             return []
-        spans = sorted(
-            set(self._all(text)),
-            key=lambda s: (s.start, -s.end, s.subject_id, not s.sure, s.kind),
-        )
-        longest: list[Span] = []
-        reach: dict[str, int] = {}
-        for span in spans:
-            if span.end > reach.get(span.subject_id, -1):
-                reach[span.subject_id] = span.end
-                longest.append(span)
-        return longest
+        return longest(self._all(text))
 
     def names(self, text: str) -> frozenset[str]:
         """Return the ids of the subjects that a text names."""
@@ -297,6 +326,11 @@ class Matcher(Masker):
                 return Sign.SURE
             best = Sign.UNSURE
         return best
+
+    def form(self, text: str) -> str:
+        """Return the form of the first match in a text; empty without one."""
+        spans = self.spans(text)
+        return spans[0].form if spans else ""
 
     def judge(self, text: str, *, linked: bool) -> Sign:
         """Return how surely a row is about them; a row that is linked is sure."""

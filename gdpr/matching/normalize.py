@@ -147,13 +147,15 @@ def words_of(folded: str) -> set[str]:
 class View:
     """A folded text; ``starts`` and ``ends`` are offsets of its characters.
 
-    None means the same offsets, as in ASCII text. ``token`` is the range of an encoded
-    token whose content this is: it is one thing in the original.
+    None means the same offsets, as in ASCII text. ``cased`` has, for each character,
+    the one that was folded to it: it shows capitals. ``token`` is the range of an
+    encoded token whose content this is: it is one thing in the original.
     """
 
     text: str
     starts: list[int] | None = None
     ends: list[int] | None = None
+    cased: str = ""
     token: tuple[int, int] | None = None
 
     def original(self, start: int, end: int) -> tuple[int, int] | None:
@@ -179,6 +181,7 @@ class View:
 
 def _view(units: escapes.Units) -> View:
     text: list[str] = []
+    cased: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
     for character, start, end in units:
@@ -191,15 +194,16 @@ def _view(units: escapes.Units) -> View:
                     break
                 ends[back] = end
         text.append(folded)
+        cased.append(character * len(folded))
         starts.extend([start] * len(folded))
         ends.extend([end] * len(folded))
-    return View("".join(text), starts, ends)
+    return View("".join(text), starts, ends, "".join(cased))
 
 
 def plain_view(text: str) -> View:
     """Return the view of a text as written, folded."""
     if text.isascii():
-        return View(text.lower())
+        return View(text.lower(), cased=text)
     return _view([(c, i, i + 1) for i, c in enumerate(text)])
 
 
@@ -236,7 +240,8 @@ def escaped_views(text: str) -> Iterator[View]:
             if (start, end, piece.text) not in tokens:
                 tokens.add((start, end, piece.text))
                 for content in _contents(piece.text, encodings.MAX_DEPTH):
-                    yield View(content, token=(start, end))
+                    inner = plain_view(content)
+                    yield View(inner.text, cased=inner.cased, token=(start, end))
 
 
 def _levels(text: str) -> Iterator[escapes.Units | None]:
@@ -253,14 +258,19 @@ def _levels(text: str) -> Iterator[escapes.Units | None]:
 
 
 def _contents(text: str, depth: int) -> Iterator[str]:
-    """Return the readings of the content of an encoded token, folded."""
+    """Return the readings of the content of an encoded token."""
     plain = name_fields.json_as_text(text)
-    yield fold(plain)
-    yield from readings(plain, depth - 1)
+    yield plain
+    yield from _written(plain, depth - 1)
 
 
 def readings(text: str, depth: int = encodings.MAX_DEPTH) -> Iterator[str]:
-    """Return the texts of the escaped views, without offsets."""
+    """Return the texts of the escaped views, folded, without offsets."""
+    return map(fold, _written(text, depth))
+
+
+def _written(text: str, depth: int) -> Iterator[str]:
+    """Return the texts of the escaped views, with their capitals."""
     tokens: set[str] = set()
     for level in range(_LEVELS + 1):
         if level:
@@ -271,9 +281,9 @@ def readings(text: str, depth: int = encodings.MAX_DEPTH) -> Iterator[str]:
             )
             if not count:
                 return
-            yield fold(text)
+            yield text
         if escapes.is_quoted(text):
-            yield fold(escapes.QUOTED.sub(escapes.replacement, text))
+            yield escapes.QUOTED.sub(escapes.replacement, text)
         for piece in encodings.pieces(text) if depth else ():
             if piece.text not in tokens:
                 tokens.add(piece.text)

@@ -87,17 +87,13 @@ def _anchored(tokens: list[str], pattern: str) -> Shape | None:
 
 
 def _name(value: str) -> Shape | None:
-    """Match the words in order, or the last one first, followed by a comma."""
+    """Match the words in order; ``name_forms`` finds the other forms."""
     words_of_name = value.split()
     if not words_of_name:
         return None
     left_edge, right_edge = _edges("".join(words_of_name), LETTER_BEFORE, LETTER_AFTER)
     parts = [re.escape(word) for word in words_of_name]
     pattern = left_edge + _joined_words(words_of_name, parts) + right_edge
-    if len(parts) > 1:
-        inverted = rf"{LETTER_BEFORE}{parts[-1]}\s{{0,4}},\s{{0,4}}"
-        inverted += _joined_words(words_of_name[:-1], parts[:-1]) + LETTER_AFTER
-        pattern = f"{pattern}|{inverted}"
     return _anchored(words_of_name, pattern)
 
 

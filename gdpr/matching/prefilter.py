@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import Final
 
-from gdpr.matching import encodings, normalize
+from gdpr.matching import encodings, line_breaks, normalize, transliteration
 
 # Separates two texts: not a letter, in no name, unchanged by folding.
 _END: Final = "\x00"
@@ -42,6 +42,12 @@ def among(
     escaped = joined.containing(_ESCAPES) | folded.containing(literals)
     escaped |= {joined.text_index(at) for at in normalize.quoted_places(joined.body)}
     candidates = {folded.text_index(place) for place in hints(folded.body)}
+    candidates |= joined.containing(line_breaks.PLAIN_SIGNS)
+    if not joined.body.isascii():
+        candidates |= joined.containing(line_breaks.SPECIAL_SIGNS)
+    if transliteration.is_foreign(joined.body):
+        latin = _JoinedTexts([transliteration.latin(text) for text in texts])
+        candidates |= {latin.text_index(place) for place in hints(latin.body)}
     names = {
         at
         for at in candidates | escaped
@@ -73,7 +79,11 @@ def _encoded(joined: _JoinedTexts, hits: Hits, covered: set[int]) -> set[int]:
 def _names(text: str | None, hits: Hits, depth: int) -> bool:
     if text is None or hits(normalize.fold(text)):
         return True
-    return any(map(hits, normalize.readings(text, depth)))
+    if any(map(hits, normalize.readings(text, depth))):
+        return True
+    if line_breaks.parts(text) and hits(line_breaks.mended(text)):
+        return True
+    return transliteration.is_foreign(text) and hits(transliteration.latin(text))
 
 
 def _folded(texts: Sequence[str]) -> Sequence[str]:

@@ -79,16 +79,20 @@ def _decide(  # noqa: PLR0913  (the fields of the form)
     ground: str,
     reason: str,
     rows: list[str],
+    forms: list[str],
+    places: list[str],
     *,
     by: Actor,
 ) -> CasePlan:
-    """Decide on the ticked rows, each "place id", or on all that wait."""
+    """Decide on the ticked rows, each "place id", on ticked groups, or on all."""
     spares = button.startswith("spare")
     pairs = [row.split(" ", 1) for row in rows]
     decision = Decision(
         verdict=Verdict.SPARED if spares else Verdict.THEIRS,
         rows=[(pair[0], pair[-1]) for pair in pairs],
         all_doubtful=button.endswith("all"),
+        forms=forms,
+        places=places,
         ground=ground if spares else "",
         reason=reason if spares else "",
     )
@@ -122,7 +126,7 @@ ACTIONS: Final = {
     "decide": CaseAction(
         service=_decide,
         fields=("of_plan", "decide", "ground", "reason"),
-        lists=("row",),
+        lists=("row", "form", "place"),
         message=gettext_noop(
             "Decided. The dry run was made again; nothing was touched."
         ),

@@ -37,7 +37,7 @@ from gdpr.models import (
     StepState,
 )
 from gdpr.subjects import suggested_aliases
-from gdpr.web import case_words, progress_line
+from gdpr.web import case_words, doubt_groups, progress_line
 from memory.figures import decimal, grouped
 from memory.jobs.work import Work
 from memory.rules import errors
@@ -100,6 +100,11 @@ class CasePage:
     def can_decide(self) -> bool:
         """Whether rows of the plan may be decided on now."""
         return bool(self.detail.plan) and "plan" in self.detail.verbs
+
+    @property
+    def doubt_groups(self) -> list[doubt_groups.Group]:
+        """The undecided rows by form of the name and by place."""
+        return doubt_groups.of(self.doubts) if self.can_decide else []
 
     @property
     def grounds(self) -> list[tuple[str, str]]:

@@ -20,6 +20,7 @@ from django.db import connections
 from crewship_memory.bench import (
     dataset,
     erasure,
+    matching,
     measure,
     peers,
     process,
@@ -35,7 +36,10 @@ from episodic.index import engine
 
 INSIDE = "CREWSHIP_BENCH_INSIDE"
 CLIENTS = 8
-PARTS = {"append", "erasure", "freshness", "peers", "quality", "recall", "records"}
+PARTS = {
+    "append", "erasure", "freshness", "matching", "peers", "quality", "recall",
+    "records",
+}  # fmt: skip
 
 
 class Command(BaseCommand):
@@ -93,6 +97,8 @@ class Command(BaseCommand):
             report["quality"] = quality.measure(*labelled, self.stderr.write)
         if "records" in parts:
             report["records"] = [records.measure(size) for size in counts]
+        if "matching" in parts:
+            report["matching"] = matching.measure()
         if "erasure" in parts:
             row_counts = [int(rows) for rows in str(options["rows"]).split(",")]
             report["erasure"] = [

@@ -39,7 +39,8 @@ ENDED: Final = (CaseState.COMPLETE, CaseState.PARTIAL)
 
 
 def _doubts(plan: CasePlan) -> dict[str, Any]:
-    return {k: v for k, v in dry_run.doubts(plan).items() if k != "ids"}
+    lists = ("ids", "by_form")
+    return {k: v for k, v in dry_run.doubts(plan).items() if k not in lists}
 
 
 class Command(BaseCommand):
