@@ -94,6 +94,10 @@ def _is_international(text: str) -> bool:
     return text.lstrip(" (").startswith(("+", "00"))
 
 
+def _has_prefix(text: str) -> bool:
+    return text.lstrip(" (").startswith(("+", "0"))
+
+
 def _is_same_line(one: str, two: str) -> bool:
     """Whether two numbers reach the same line; one may lack the country's prefix.
 
@@ -190,7 +194,12 @@ class SecondMatcher:
     def _is_in(self, sought: _Sought, text: str) -> bool:
         if sought.digits:
             lines = (match[0] for match in _PHONE.finditer(ascii_of(text)))
-            return any(_is_same_line(sought.number, line) for line in lines)
+            # Digits alone may be an amount, unless the number is registered so.
+            return any(
+                _is_same_line(sought.number, line)
+                for line in lines
+                if _has_prefix(line) or not _has_prefix(sought.number)
+            )
         if sought.literal is not None:
             return sought.literal.search(_plain(text)) is not None
         assert sought.name is not None  # noqa: S101

@@ -108,6 +108,7 @@ NOT_CERTAIN = {
     "longer number": "1512345678901234",
     "number that ends like it": "parcel 99491512345678 left",
     "amount": '{"amount":491512345678}',
+    "digits alone": "amount 491512345678",
     "same sound": "汪威",
     "digraph not registered": "Anton Muller",
     "small middle word": "zorelle maria quaxborgsen",
