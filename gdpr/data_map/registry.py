@@ -87,6 +87,7 @@ KNOWN_HARMLESS: Final[dict[str, str]] = {
     "episodic.EmbeddingChange": "Ids of entries whose vector changed.",
     "episodic.IndexState": "How far a journal was read.",
     "episodic.NudgeSent": "A keyed digest of a session's id, an agent and a date.",
+    "gdpr.ErasureMark": "A MAC that says how far the erasures file is known.",
     "gdpr.ForgetOrder": "Which workspace's memories go, and when that was said.",
     "gdpr.LiveProcess": "Random names of processes, and when they were seen.",
     "gdpr.PeopleStamp": "A random word that says that names changed.",

@@ -13,6 +13,7 @@ from gdpr.models.cases import (
     Hold,
     StepState,
 )
+from gdpr.models.erasure_marks import ErasureMark
 from gdpr.models.processes import ForgetOrder, LiveProcess
 from gdpr.models.proofs import (
     ActionKind,
@@ -53,6 +54,7 @@ __all__ = [
     "Certificate",
     "Consent",
     "Dismissal",
+    "ErasureMark",
     "Export",
     "ExportState",
     "ForgetOrder",
