@@ -251,6 +251,7 @@ def _forget() -> None:
     outages.damage.clear()
     readiness._state = readiness._State(checked_at=time.monotonic())
     catch_up._left.clear()
+    catch_up._rests_until = 0.0
     # No look in the middle of a test that counts queries.
     schema_version.guard.look_again_at(math.inf)
     _empty(DATA_DIR)

@@ -42,8 +42,8 @@ def summary(replays: Sequence[Replayed]) -> str:
     redacted = sum(replayed.redacted for replayed in replays)
     left = sum(not replayed.is_done for replayed in replays)
     text = (
-        f"Erasures carried out again after a restore: {len(replays)} of {people}"
-        f" people, {erased} rows erased, {redacted} masked."
+        f"Erasures carried out again after a restore: {people} people, {erased} rows"
+        f" erased, {redacted} masked."
     )
     return f"{text} Something is left of {left}: see gdpr_replay." if left else text
 

@@ -27,6 +27,15 @@ NAMES: Final = (
     "closed",
 )
 
+# The same for a replay after a restore.
+REPLAY: Final = (
+    "replay_suppressed",
+    "replay_erased",
+    "replay_names_erased",
+    "replay_searched",
+    "replay_noted",
+)
+
 
 def _no_step(_name: str) -> None:
     return None
