@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
-from crewship_memory import error_responses
 from memory.ports import serving
+from memory.rules import errors
 from memory.rules.permissions import Actor
 
 OPEN_PAGES: Final = frozenset(
@@ -45,14 +45,12 @@ def require(request: HttpRequest, actor: Actor) -> None:
         serving.require(actor.workspace_id)
 
 
-def page_refusal(request: HttpRequest) -> HttpResponse | None:
-    """Return the page that stands in for one of a workspace that is not served."""
+def page_refusal(request: HttpRequest) -> errors.Unavailable | None:
+    """Return why a page of a workspace is not served, None where it is."""
     match, actor = request.resolver_match, getattr(request, "actor", None)
     name = match.view_name if match else ""
     if name in OPEN_PAGES or name.startswith(OPEN_PREFIXES):
         return None
     if request.path.startswith(ADMIN):
-        error = serving.refusal()
-    else:
-        error = serving.refusal(actor.workspace_id) if actor else None
-    return None if error is None else error_responses.respond(request, error)
+        return serving.refusal()
+    return serving.refusal(actor.workspace_id) if actor else None

@@ -77,7 +77,8 @@ class ActorMiddleware:
         self, request: HttpRequest, _view: Any, _args: Any, _kwargs: Any
     ) -> HttpResponse | None:
         """Refuse a page of a workspace that is not served after a restore."""
-        return None if is_api(request.path) else serving_gate.page_refusal(request)
+        error = None if is_api(request.path) else serving_gate.page_refusal(request)
+        return None if error is None else error_responses.respond(request, error)
 
     def process_exception(
         self, request: HttpRequest, exception: Exception

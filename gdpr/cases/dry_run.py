@@ -20,7 +20,7 @@ from gdpr.cases.workflow import PlanDraft
 from gdpr.data_map import registry
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch
 from gdpr.models import Case, CaseKind, CasePlan, RowVerdict
-from gdpr.subjects import rectification, suggested_aliases
+from gdpr.subjects import card_names, rectification, suggested_aliases
 from memory.journal import append as journal
 from memory.rules import entries, errors, hashing
 from memory.rules.permissions import Actor
@@ -239,6 +239,8 @@ def _hash(case: Case, person: Person, results: Iterable[HolderResult]) -> str:
 def make(case: Case, *, by: Actor) -> CasePlan:
     """Make a dry run and store it as the case's next plan."""
     cases.may_plan(case, by=by)
+    if case.subject is not None and case.kind != CaseKind.RECTIFICATION:
+        card_names.register(case.subject, by=by)
     person = person_of(case)
     dry_run = look(case, person)
     body = dry_run.body(cases.phrase(case, dry_run.plan_hash))
