@@ -48,8 +48,9 @@ ALL: Final[tuple[Holder, ...]] = (
     logins.Sessions(),
     logins.LOGINS,
     declared_tables.RECORDS,
-    QUARANTINE,
     MemoryFiles(),
+    # After the files: looking at them holds what was changed on the disk.
+    QUARANTINE,
     OrphanFiles(),
     declared_tables.PRIORITIES,
     Archive(),
