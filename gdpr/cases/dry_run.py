@@ -166,8 +166,9 @@ def person_of(case: Case) -> Person:
     return person
 
 
-# A correction changes stored texts, not the person's own record or their requests.
-NOT_RECTIFIED: Final = frozenset({"subjects", "cases", "decisions", "exports"})
+# A correction changes stored texts, not the person's own record or their requests. A
+# bundle made before it has the wrong words and is deleted.
+NOT_RECTIFIED: Final = frozenset({"subjects", "cases", "decisions"})
 _ACTS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 
 
