@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+import httpx
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -15,10 +16,11 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from crewship_memory import api, healthz, serving_gate
 from gdpr.erasure import readiness, tombstones
 from gdpr.models import ErasureMark
+from memory import webhooks
 from memory.integrations import registry as dialects
 from memory.integrations.gateway import users
 from memory.jobs import registry as jobs
-from memory.models import JobRun, RunState
+from memory.models import JobRun, RunState, Webhook, WebhookDelivery
 from tests.gdpr.test_erasures_file import ledger, record
 from tests.world import World
 
@@ -156,11 +158,16 @@ def test_the_officer_reads_the_audit_log_meanwhile(behind: World) -> None:
 
 
 # ── Without a request ────────────────────────────────────────────────────────
-def test_no_job_of_the_workspace_runs_and_no_message_leaves(
-    behind: World, monkeypatch: pytest.MonkeyPatch
+def test_no_job_of_the_workspace_runs(
+    behind: World,
 ) -> None:
     acts: list[str] = []
-    job = jobs.Job("probe", "Probe", "never", lambda home: acts.append(home) or DONE)
+
+    def act(home: str) -> jobs.Outcome:
+        acts.append(home)
+        return jobs.Outcome()
+
+    job = jobs.Job("probe", "Probe", "never", act)
     for workspace in (behind.acme, behind.other):
         run = jobs.claim(job, workspace.id, "now")
         assert run is not None
@@ -170,7 +177,21 @@ def test_no_job_of_the_workspace_runs_and_no_message_leaves(
     assert dict(states)[behind.acme.id] == RunState.FAILED
 
 
-DONE: Final = jobs.Outcome()
+def test_no_message_of_the_workspace_leaves(behind: World) -> None:
+    hook = Webhook.objects.create(
+        workspace=behind.acme, url="https://hooks.example/x", active=True
+    )
+    row = WebhookDelivery.objects.create(
+        workspace=behind.acme, webhook=hook, event="probe", body="{}"
+    )
+    sweep = webhooks.deliver_due(transport=httpx.MockTransport(_never))
+    assert (sweep.sent_count, sweep.retried, sweep.failed) == (0, 0, 0)
+    row.refresh_from_db()
+    assert row.attempts == 0
+
+
+def _never(request: httpx.Request) -> httpx.Response:
+    raise AssertionError(request.url)
 
 
 def test_a_command_says_why_it_does_nothing(behind: World, tmp_path: Any) -> None:
