@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.middleware.csrf import CsrfViewMiddleware
 from django.shortcuts import resolve_url
 
-from crewship_memory import client_address
+from crewship_memory import client_address, serving_gate
 from memory.accounts import api_keys, invitations, login_links, mail
 from memory.models import Membership, User
 from memory.rules import end_users, errors
@@ -126,6 +126,7 @@ class KeyOrSession:
             if actor is None:
                 raise errors.Unauthenticated
             _check_workspace_header(request, actor)
+            serving_gate.require(request, actor)
             return end_users.with_end_user(actor, [named_end_user(request)])
         actor = actor_of_session(request)
         if actor is None:
@@ -133,4 +134,5 @@ class KeyOrSession:
         if request.method not in SAFE and not _csrf_holds(request):
             raise errors.Forbidden("The CSRF token is missing or wrong.", code="csrf")
         _check_workspace_header(request, actor)
+        serving_gate.require(request, actor)
         return actor

@@ -15,6 +15,7 @@ from django.db import close_old_connections, connections
 from crewship_memory.stoppable_thread import StoppableThread
 from gdpr import tasks
 from gdpr.cases import leases
+from gdpr.erasure import catch_up
 
 LOOK_SECONDS: Final = 1.0
 log = structlog.get_logger(__name__)
@@ -27,7 +28,11 @@ class CaseRunner(StoppableThread):
         super().__init__("cases")
 
     def look(self) -> bool:
-        """Run due cases; return whether there were any."""
+        """Run due cases; return whether there were any.
+
+        Before them the erasures that a database lacks which was restored meanwhile.
+        """
+        catch_up.sweep()
         has_due_cases = bool(leases.due())
         if has_due_cases:
             tasks.sweep()

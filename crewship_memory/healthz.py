@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 
 from crewship_memory.version import VERSION
 from episodic.index import engine
-from gdpr.erasure import replay
+from gdpr.erasure import readiness
 from memory import outages
 from memory.installation import identity as installation
 from memory.installation import schema_version
@@ -107,6 +107,26 @@ def check_installation() -> None:
         raise NotReady(reason)
 
 
+def check_erasures() -> None:
+    """Fail while people have to be erased again in a restored database."""
+    try:
+        is_replaced, gaps = readiness.is_replaced(), readiness.gaps().values()
+    except (DatabaseError, OSError):
+        # The database's and the folder's own checks say so.
+        return
+    if is_replaced:
+        raise NotReady(readiness.REPLACED)
+    count, closed = sum(gap.count for gap in gaps), [g for g in gaps if not g.is_served]
+    faults = [gap.fault for gap in closed if gap.fault]
+    if count:
+        waiting = f"{count} to go in {len(closed)} workspaces, which are not served"
+        raise NotReady(f"Erasures made after this backup are repeated: {waiting}.")
+    if faults:
+        raise NotReady(f"{faults[0]} {len(faults)} workspaces are not served.")
+    if any(gap.is_tail_lost for gap in gaps):
+        raise Degraded(readiness.TAIL_LOST)
+
+
 def free_bytes() -> int:
     """Return the free bytes of the data folder's disk."""
     return shutil.disk_usage(settings.DATA_DIR).free
@@ -147,6 +167,7 @@ CHECKS: Final[dict[str, Callable[[], None]]] = {
     "disk": check_disk,
     "redis": check_redis,
     "installation": check_installation,
+    "erasures": check_erasures,
 }
 
 
@@ -163,11 +184,16 @@ def embedder_state() -> dict[str, Any]:
 
 
 def erasures_state() -> dict[str, Any]:
-    """Return whether a restored backup lacks erasures; reported, never a failure."""
+    """Return how many erasures a restored backup lacks, and what hides them."""
     try:
-        return replay.state()
+        gaps = readiness.gaps().values()
     except (DatabaseError, OSError) as error:
         return {"ok": False, "behind": 0, "fault": type(error).__name__}
+    faults = [gap.fault for gap in gaps if gap.fault]
+    faults += [readiness.TAIL_LOST for gap in gaps if gap.is_tail_lost]
+    behind = sum(gap.count for gap in gaps)
+    fault = next(iter(faults), "")
+    return {"ok": not behind and not fault, "behind": behind, "fault": fault}
 
 
 def _failures() -> dict[str, NotReady | Degraded]:

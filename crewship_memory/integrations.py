@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.urls import URLPattern, re_path
 from django.views.decorators.csrf import csrf_exempt
 
-from crewship_memory import json_parser, problem_details, throttle
+from crewship_memory import json_parser, problem_details, serving_gate, throttle
 from crewship_memory.json_parser import Limit
 from crewship_memory.throttle import KeyThrottle
 from memory.integrations import registry
@@ -86,6 +86,7 @@ def _authenticate(dialect: Dialect, request: HttpRequest, call: Call) -> None:
     call.actor = dialect.authenticate(call)
     if call.actor is None:
         raise errors.Unauthenticated
+    serving_gate.require(request, call.actor)
     request.auth = call.actor  # type: ignore[attr-defined]
     if not _throttle.allow_request(request):
         raise errors.TooMany(retry_after=max(1, round(_throttle.wait())))

@@ -14,7 +14,7 @@ from django.urls import URLPattern, re_path
 from django.views.decorators.csrf import csrf_exempt
 from django_mcpz.jsonrpc import PARSE_ERROR, error_response
 
-from crewship_memory import json_parser, problem_details
+from crewship_memory import json_parser, problem_details, serving_gate
 from crewship_memory.auth import named_end_user
 from crewship_memory.json_parser import Limit
 from crewship_memory.middleware import write_guard
@@ -35,6 +35,7 @@ def _let_in(request: HttpRequest) -> None:
     actor = api_keys.authenticate(token) if token else None
     if actor is None:
         raise errors.Unauthenticated
+    serving_gate.require(request, actor)
     request.auth = actor  # type: ignore[attr-defined]
     if not _throttle.allow_request(request):
         raise errors.TooMany(retry_after=max(1, round(_throttle.wait())))

@@ -9,12 +9,13 @@ from django.db.models.signals import post_delete, post_save
 from gdpr import cache_version, linking, lost_keys
 from gdpr.cases import legal_holds as case_legal_holds
 from gdpr.certificates import keys as signing_keys
+from gdpr.erasure import readiness
 from gdpr.export import storage
 from gdpr.models import Alias, Subject, Suppression
 from gdpr.reports import controller
 from memory import data_folder_adoption
 from memory.installation import keys
-from memory.ports import legal_holds, subject_linker
+from memory.ports import legal_holds, serving, subject_linker
 
 _WATCHED_MODELS: Final = (Alias, Subject, Suppression)
 
@@ -23,6 +24,7 @@ def connect() -> None:
     """Register the ports and checks, and watch the tables that hold names."""
     subject_linker.register(linking.Linker())
     legal_holds.register(case_legal_holds.held_entries)
+    serving.register(readiness.refusal)
     keys.register_witness("exports", storage.key_opens)
     keys.register_check(signing_keys.problem)
     data_folder_adoption.register(lost_keys.FOLLOWER)

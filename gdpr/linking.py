@@ -21,7 +21,7 @@ from gdpr.matching.matcher import Matcher
 from gdpr.models import Alias, Subject, SubjectLink, UnknownName, Via
 from memory.journal import visibility
 from memory.ports import subject_linker
-from memory.ports.subject_linker import Gate, TextRow
+from memory.ports.subject_linker import Gate, Names, TextRow
 
 JOURNAL: Final = "journal"
 # An append checks its texts before it waits for the journal. So long after the list of
@@ -177,6 +177,14 @@ class Linker:
         if people is None or not people.restricted_ids:
             return text
         return people.restricted.mask(text, subject_linker.RESTRICTED)
+
+    def restricted(self, workspace_id: str) -> Names | None:
+        """Return what says whether a text names a restricted person; None for none."""
+        people = people_index(workspace_id)
+        if people is None or not people.restricted_ids:
+            return None
+        matcher = people.restricted
+        return lambda text: bool(matcher.names(text))
 
 
 def _mentions_of(

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import structlog
 from celery import shared_task
 from celery.signals import worker_init, worker_process_init
 
 from gdpr import erasure
-from gdpr.erasure import process_caches
+from gdpr.erasure import catch_up, process_caches
 from gdpr.export import make as export
 from gdpr.intake import form
 from gdpr.retention import apply as retention
 from gdpr.subjects import backfill
 from memory.jobs import registry as jobs
 from memory.jobs.registry import ALL_WORKSPACES, Outcome
+
+log = structlog.get_logger(__name__)
 
 
 def run_cases(_workspace_id: str) -> Outcome:
@@ -42,8 +45,18 @@ def apply_retention(workspace_id: str) -> Outcome:
 
 @shared_task(name="gdpr.sweep", ignore_result=True)
 def sweep() -> None:
-    """Run the cases that wait; the job is recorded when there were any."""
+    """Run the cases that wait; the job is recorded when there were any.
+
+    Before them the erasures that a restored database lacks.
+    """
+    catch_up.sweep()
     jobs.note("gdpr_cases", lambda: run_cases(ALL_WORKSPACES))
+
+
+@worker_init.connect
+def repeat_erasures(**_: Any) -> None:
+    """Carry out again what a restored database lacks, before the first task."""
+    catch_up.at_start(lambda line: log.warning("worker_start", step=line))
 
 
 @worker_init.connect

@@ -34,7 +34,7 @@ from memory.models import (
     Workspace,
 )
 from memory.models.webhooks import HEALTH_BAND_CHANGED, delivery_id
-from memory.ports import subject_linker
+from memory.ports import serving, subject_linker
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
@@ -311,7 +311,9 @@ def deliver_due(
     for row in list(due.order_by("next_attempt_at", "id")[:limit]):
         if time.monotonic() > end:
             break
-        statuses.append(send(row, transport=transport))
+        # The text may be of somebody who has to be erased again first.
+        if serving.refusal(row.webhook.workspace_id) is None:
+            statuses.append(send(row, transport=transport))
     return Sweep(
         sent_count=statuses.count(DELIVERED),
         retried=statuses.count(PENDING),

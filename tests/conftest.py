@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -77,10 +78,12 @@ def _know_the_installation() -> None:
     """Look at the keys once, and mark every data folder that a test chooses."""
     from django.core.signals import setting_changed
 
+    from gdpr.erasure import readiness
     from memory.installation import identity as installation
 
     # A test counts queries, and no test changes keys behind another's back.
     installation.CHECK_SECONDS = 3_600.0
+    readiness.CHECK_SECONDS = 3_600.0
 
     def mark(*, setting: str, value: Any, **_: Any) -> None:
         if setting == "DATA_DIR" and value is not None and Path(value).is_dir():
@@ -219,6 +222,7 @@ def _forget() -> None:
     from episodic.index import engine, reference_counts
     from episodic.recall import name_index
     from episodic.recall.question_log import question_log
+    from gdpr.erasure import catch_up, readiness
     from memory import outages
     from memory.installation import schema_version
     from memory.jobs import dispatch
@@ -245,6 +249,9 @@ def _forget() -> None:
     shared_cache.link.answered()
     dispatch.broker.reset()
     outages.damage.clear()
+    readiness._state = readiness._State(checked_at=time.monotonic())
+    catch_up._left.clear()
+    catch_up._rests_until = 0.0
     # No look in the middle of a test that counts queries.
     schema_version.guard.look_again_at(math.inf)
     _empty(DATA_DIR)

@@ -16,6 +16,7 @@ from crewship_memory import (
     log_redaction,
     places,
     problem_details,
+    serving_gate,
 )
 from crewship_memory.version import VERSION
 from episodic.consolidation import proposals
@@ -71,6 +72,13 @@ class ActorMiddleware:
         response = self.get_response(request)
         patch_vary_headers(response, ["HX-Request", "Cookie"])
         return response
+
+    def process_view(
+        self, request: HttpRequest, _view: Any, _args: Any, _kwargs: Any
+    ) -> HttpResponse | None:
+        """Refuse a page of a workspace that is not served after a restore."""
+        error = None if is_api(request.path) else serving_gate.page_refusal(request)
+        return None if error is None else error_responses.respond(request, error)
 
     def process_exception(
         self, request: HttpRequest, exception: Exception

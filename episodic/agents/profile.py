@@ -23,7 +23,7 @@ from episodic.recall.nudges import Cost
 from episodic.recall.question_rows import RECALL_LOG
 from episodic.recall.questions import QuestionGroup
 from memory import workspace_settings, workspace_tree
-from memory.files import paths
+from memory.files import paths, restricted
 from memory.files.listing import FileRow, Usage
 from memory.journal import queries
 from memory.journal.visibility import USABLE
@@ -227,6 +227,7 @@ def _files(actor: Actor, crew_id: str, agent: Agent | None) -> Files:
     rows = MemoryFile.objects.filter(
         workspace_id=actor.workspace_id, crew_id=crew_id, agent=agent
     ).exclude(sha256="")
+    rows = restricted.visible_files(rows, actor)
     total = rows.count()
     over = list(rows.filter(agent_facts.over_cap_files())[:FILES_LISTED])
     others = rows.exclude(pk__in=[row.pk for row in over]).order_by("-updated_at")

@@ -22,7 +22,7 @@ from gdpr.data_map import registry
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch
 from gdpr.matching import forms
 from gdpr.models import Case, CaseKind, CasePlan, RowVerdict, Verdict
-from gdpr.subjects import rectification, suggested_aliases
+from gdpr.subjects import card_names, rectification, suggested_aliases
 from memory.journal import append as journal
 from memory.rules import entries, errors, hashing
 from memory.rules.permissions import Actor
@@ -208,8 +208,9 @@ def person_of(case: Case) -> Person:
     return person
 
 
-# A correction changes stored texts, not the person's own record or their requests.
-NOT_RECTIFIED: Final = frozenset({"subjects", "cases", "decisions", "exports"})
+# A correction changes stored texts, not the person's own record or their requests. A
+# bundle made before it has the wrong words and is deleted.
+NOT_RECTIFIED: Final = frozenset({"subjects", "cases", "decisions"})
 _ACTS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 
 
@@ -281,6 +282,8 @@ def _hash(case: Case, person: Person, results: Iterable[HolderResult]) -> str:
 def make(case: Case, *, by: Actor) -> CasePlan:
     """Make a dry run and store it as the case's next plan."""
     cases.may_plan(case, by=by)
+    if case.subject is not None and case.kind != CaseKind.RECTIFICATION:
+        card_names.register(case.subject, by=by)
     person = person_of(case)
     dry_run = look(case, person)
     body = dry_run.body(cases.phrase(case, dry_run.plan_hash))

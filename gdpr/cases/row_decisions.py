@@ -32,6 +32,8 @@ from memory.rules import errors
 from memory.rules.permissions import Actor
 
 MAX_ROWS: Final = 10_000
+# Rows of the requests themselves, and what was made for them.
+REQUESTS: Final = frozenset({*dry_run.NOT_RECTIFIED, "exports"})
 Row = tuple[str, str]
 
 
@@ -70,7 +72,7 @@ def _rows_of_own_request(case: Case, rows: Iterable[Row]) -> list[Row]:
 
     Cases of other people are ordinary rows.
     """
-    request_rows = [row for row in rows if row[0] in dry_run.NOT_RECTIFIED]
+    request_rows = [row for row in rows if row[0] in REQUESTS]
     if not request_rows:
         return []
     person = dry_run.person_of(case)

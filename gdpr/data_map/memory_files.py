@@ -13,6 +13,7 @@ from django.utils.translation import gettext_noop
 
 from gdpr.data_map import row_text
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
+from gdpr.matching import slugs
 from gdpr.matching.matcher import Sign
 from memory.files import erasure, reconcile
 from memory.files.erasure import Redactor
@@ -179,9 +180,12 @@ class MemoryFiles(Holder):
         if file.tier != Tier.PEERS:
             return Sign.NONE
         matcher = person.matcher
-        return max(
+        sign = max(
             matcher.sign_of_value(file.key), matcher.sign(file.key.replace("-", " "))
         )
+        forms = slugs.forms(matcher.names_known) if sign is Sign.NONE else ()
+        # One of several parts, such as ``customer-88412``: a person decides.
+        return Sign.UNSURE if any(slugs.is_in(f, file.key) for f in forms) else sign
 
     # ── Reading ──────────────────────────────────────────────────────────────
     def export(

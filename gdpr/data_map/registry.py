@@ -50,8 +50,9 @@ ALL: Final[tuple[Holder, ...]] = (
     logins.Sessions(),
     logins.LOGINS,
     declared_tables.RECORDS,
-    QUARANTINE,
     MemoryFiles(),
+    # After the files: looking at them holds what was changed on the disk.
+    QUARANTINE,
     OrphanFiles(),
     declared_tables.PRIORITIES,
     Archive(),
@@ -90,6 +91,7 @@ KNOWN_HARMLESS: Final[dict[str, str]] = {
     "episodic.IndexState": "How far a journal was read.",
     "episodic.NudgeSent": "A keyed digest of a session's id, an agent and a date.",
     "gdpr.CalendarFeed": "A digest of a secret address, whose it is, and since when.",
+    "gdpr.ErasureMark": "A MAC that says how far the erasures file is known.",
     "gdpr.ForgetOrder": "Which workspace's memories go, and when that was said.",
     "gdpr.LiveProcess": "Random names of processes, and when they were seen.",
     "gdpr.PeopleStamp": "A random word that says that names changed.",

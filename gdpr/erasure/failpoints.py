@@ -29,6 +29,15 @@ NAMES: Final = (
 # Only where the first cleaning left bytes in a file of SQLite.
 DEEPER: Final = ("cleaned_again", "rewriting", "rewritten")
 
+# The same for a replay after a restore.
+REPLAY: Final = (
+    "replay_suppressed",
+    "replay_erased",
+    "replay_names_erased",
+    "replay_searched",
+    "replay_noted",
+)
+
 
 def _no_step(_name: str) -> None:
     return None

@@ -153,7 +153,10 @@ def search_all(run: Run, report: Report) -> None:
     with run.step("verification") as step:
         if sealed_names.get(run.case) is None and not certificates_of_run.exists():
             report.todo.append(NAMELESS)
-        search.run(run.person(), registry.ALL, run.tokens, report, run.check_lease)
+        holders = execute.searched(run)
+        search.run(run.person(), holders, run.tokens, report, run.check_lease)
+        if run.is_rectification:
+            report.remains.append(execute.REQUESTS_STAY)
         if note := sealed_names.words(run.case).note():
             report.methods.append(note)
         step.counts |= {"searches": report.searches, "found": len(report.traces)}

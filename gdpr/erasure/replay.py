@@ -4,12 +4,16 @@ A backup restores rows, names and links of people who were erased after it was m
 The erasures file identifies them: by row ids, by the subject if its row was restored,
 and by keyed digests of names, which are compared with the texts of the restored
 database. What these names match is erased again.
+
+``up`` and a worker repeat them by themselves (``catch_up``). Until the last one is done
+the workspace is not served (``readiness``). A replay that leaves something of a person
+leaves the workspace closed: the next start tries again, or an operator accepts it.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -21,7 +25,13 @@ from gdpr import audit_log, cache_version, suppression
 from gdpr.cases import decided_rows
 from gdpr.data_map import registry, row_text
 from gdpr.data_map.base import Fate, Holder, Person
-from gdpr.erasure import process_caches, tombstones
+from gdpr.erasure import (
+    failpoints,
+    process_caches,
+    readiness,
+    restored_caches,
+    tombstones,
+)
 from gdpr.erasure.tombstones import Record
 from gdpr.matching.matcher import Name
 from gdpr.models import (
@@ -39,7 +49,8 @@ from memory.rules import permissions
 from memory.rules.entries import NewEntry, Severity
 
 BATCH: Final = 50
-TAIL_LOST: Final = "The erasures file knows less than the database: its end was lost."
+# Key of the scope of a replay that left something: its run waits for another one.
+LEFT: Final = "replay_of_run"
 Progress = Callable[[str], object]
 # Place → row id → fate.
 Rows = dict[str, dict[str, Fate]]
@@ -51,10 +62,16 @@ class Replayed:
 
     case_id: str
     subject_id: str
+    run: int
     erased: int = 0
     redacted: int = 0
     remaining: list[str] = field(default_factory=list)
     todo: list[str] = field(default_factory=list)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing of the person is left."""
+        return not self.remaining
 
 
 # ── The person ───────────────────────────────────────────────────────────────
@@ -149,8 +166,18 @@ def _place(
     return counts[Fate.DELETE], counts[Fate.REDACT]
 
 
+def _suppress(first: Record) -> None:
+    """Suppress the names before anything is erased, so that none comes back."""
+    suppression.restore(
+        first.workspace_id,
+        first.aliases,
+        subject_ref=first.subject_id,
+        case_ref=first.case_id,
+    )
+
+
 def _erase_names(first: Record) -> None:
-    """Erase the names again and suppress them."""
+    """Erase the names again."""
     of_subject = {"workspace_id": first.workspace_id, "subject_id": first.subject_id}
     now = timezone.now()
     with transaction.atomic():
@@ -167,12 +194,6 @@ def _erase_names(first: Record) -> None:
         subject.update(
             display_name="", consent_note="", opted_out_at=now, erased_at=now
         )
-        suppression.restore(
-            first.workspace_id,
-            first.aliases,
-            subject_ref=first.subject_id,
-            case_ref=first.case_id,
-        )
         cache_version.bump(first.workspace_id)
 
 
@@ -188,23 +209,34 @@ def _clean(report: Report) -> None:
     report.todo += todo
 
 
-def _run(records: list[Record], watch: Progress) -> Replayed:
-    """Carry out one run again; its row in the audit log marks it as done.
-
-    The row is written last, so that a replay that died is repeated.
-    """
-    first = records[0]
-    replayed = Replayed(first.case_id, first.subject_id)
-    person, announced, tokens = _person(records), _announced(records), Tokens()
+def _erase_places(
+    person: Person, announced: Rows, tokens: Tokens, replayed: Replayed, watch: Progress
+) -> None:
     for holder in registry.ALL:
         if not holder.derived:
             erased, redacted = _place(holder, person, announced[holder.name], tokens)
             replayed.erased += erased
             replayed.redacted += redacted
             if erased or redacted:
+                failpoints.step("replay_erased")
                 watch(f"{holder.title}: {erased} erased, {redacted} masked")
+
+
+def _run(records: list[Record], watch: Progress, *, accept: bool) -> Replayed:
+    """Carry out one run again; its row in the audit log marks it as done.
+
+    The row is written last, so that a replay that died is repeated.
+    """
+    first = records[0]
+    replayed = Replayed(first.case_id, first.subject_id, first.run)
+    person, announced, tokens = _person(records), _announced(records), Tokens()
+    _suppress(first)
+    failpoints.step("replay_suppressed")
+    _erase_places(person, announced, tokens, replayed, watch)
     _erase_names(first)
+    failpoints.step("replay_names_erased")
     report = Report()
+    restored_caches.drop(first.workspace_id)
     # Servers may run on the restored database already.
     flush = process_caches.flush_everywhere(first.workspace_id, lambda: None)
     if flush["unconfirmed"]:
@@ -215,42 +247,76 @@ def _run(records: list[Record], watch: Progress) -> Replayed:
         f"{trace.place} {trace.where}: {trace.description}" for trace in report.traces
     ]
     replayed.todo = report.todo
-    _note(first, replayed)
+    failpoints.step("replay_searched")
+    _note(first, replayed, accept=accept)
+    failpoints.step("replay_noted")
     return replayed
 
 
-def _note(first: Record, replayed: Replayed) -> None:
+def _note(first: Record, replayed: Replayed, *, accept: bool) -> None:
+    """Write audit log and journal at once; what left something still waits."""
     by = permissions.system(first.workspace_id, "gdpr_replay")
     counts = {"erased": replayed.erased, "redacted": replayed.redacted}
-    action = audit_log.begin(
-        first.subject_id,
-        ActionKind.DELETE,
-        by=by,
-        case_ref=first.case_id,
-        reason=f"Case {first.case_id}, replayed after a restore",
-        scope={"run": first.run, "replayed": True, **counts},
-    )
-    is_clean = not replayed.remaining and not replayed.todo
-    audit_log.finish(
-        action, ActionStatus.COMPLETED if is_clean else ActionStatus.PARTIAL
-    )
+    left = {"left": len(replayed.remaining)} if replayed.remaining else {}
+    run_key = "run" if replayed.is_done or accept else LEFT
+    is_clean = replayed.is_done and not replayed.todo
     new = NewEntry(
         entry_type="gdpr.replayed",
         severity=Severity.WARN,
         summary=f"Case {first.case_id} carried out again after a restore",
-        payload={"case_id": first.case_id, "subject_id": first.subject_id, **counts},
+        payload={
+            "case_id": first.case_id,
+            "subject_id": first.subject_id,
+            **counts,
+            **left,
+        },
     )
-    journal.write([new], by=by)
+    with transaction.atomic():
+        action = audit_log.begin(
+            first.subject_id,
+            ActionKind.DELETE,
+            by=by,
+            case_ref=first.case_id,
+            reason=f"Case {first.case_id}, replayed after a restore",
+            scope={run_key: first.run, "replayed": True, **counts, **left},
+        )
+        audit_log.finish(
+            action, ActionStatus.COMPLETED if is_clean else ActionStatus.PARTIAL
+        )
+        journal.write([new], by=by)
+        readiness.note_restore(first.workspace_id)
 
 
 # ── Public ───────────────────────────────────────────────────────────────────
-def run(watch: Progress = lambda _line: None) -> list[Replayed]:
-    """Repeat every announced run that is missing from the audit log."""
-    replays = []
-    for workspace_id in tombstones.workspaces():
-        for records in _by_run(tombstones.unreplayed(workspace_id)):
-            watch(f"Case {records[0].case_id}")
-            replays.append(_run(records, watch))
+def run(
+    watch: Progress = lambda _line: None,
+    *,
+    accept: bool = False,
+    leave_out: Collection[tuple[str, int]] = (),
+) -> list[Replayed]:
+    """Repeat every announced run that is missing from the audit log.
+
+    With ``accept`` a run of which something is left counts as done. ``leave_out`` has
+    case and number of runs not to try. Raises Damaged when an erasures file was
+    changed, after the runs of the other workspaces.
+    """
+    replays: list[Replayed] = []
+    damaged: list[tombstones.Damaged] = []
+    try:
+        for workspace_id in tombstones.workspaces():
+            try:
+                runs = _by_run(tombstones.unreplayed(workspace_id))
+            except tombstones.Damaged as error:
+                damaged.append(error)
+                continue
+            for records in runs:
+                if (records[0].case_id, records[0].run) not in leave_out:
+                    watch(f"Case {records[0].case_id}")
+                    replays.append(_run(records, watch, accept=accept))
+    finally:
+        readiness.settle()
+    if damaged:
+        raise damaged[0]
     return replays
 
 
@@ -267,6 +333,6 @@ def state() -> dict[str, Any]:
         behind, truncated = tombstones.behind(), tombstones.truncated()
     except tombstones.Damaged as error:
         return {"ok": False, "behind": 0, "fault": str(error)}
-    fault = TAIL_LOST if truncated else ""
+    fault = readiness.TAIL_LOST if truncated else ""
     ok = not behind and not fault
     return {"ok": ok, "behind": sum(behind.values()), "fault": fault}

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import timezone
 from filelock import FileLock
 
@@ -123,6 +124,32 @@ def workspaces() -> list[str]:
     return sorted(path.stem for path in _folder().glob("*.jsonl"))
 
 
+def signatures() -> dict[str, tuple[int, int, int]]:
+    """Return workspace id → what of its file changes with every change to it."""
+    try:
+        with os.scandir(_folder()) as files:
+            stats = {
+                file.name.removesuffix(".jsonl"): file.stat()
+                for file in files
+                if file.name.endswith(".jsonl")
+            }
+    except FileNotFoundError:
+        return {}
+    return {
+        name: (stat.st_ino, stat.st_mtime_ns, stat.st_size)
+        for name, stat in stats.items()
+    }
+
+
+def end(workspace_id: str) -> str:
+    """Return the MAC of a file's last complete line as it stands there, "" for none."""
+    lines = _lines(path_of(workspace_id))
+    try:
+        return str(json.loads(lines[-1])["mac"]) if lines else ""
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
 # ── Writing ──────────────────────────────────────────────────────────────────
 def announce(record: Record) -> Record:
     """Append a record, synced; idempotent for the same run and rows.
@@ -208,24 +235,33 @@ def unreplayed(workspace_id: str) -> list[Record]:
     ]
 
 
-def truncated() -> list[str]:
-    """Return the workspaces whose file lost its end: the audit log has more runs.
-
-    The MACs protect a file but not its end; every run carried out had a record.
-    """
-    finished = GdprAction.objects.filter(
+def _finished_runs() -> QuerySet[GdprAction]:
+    return GdprAction.objects.filter(
         action=ActionKind.DELETE,
         status__in=(ActionStatus.COMPLETED, ActionStatus.PARTIAL),
         scope__has_key="run",
     )
-    runs_by_workspace: dict[str, set[tuple[str, str]]] = {}
-    for home, case, scope in finished.values_list("workspace_id", "case_ref", "scope"):
-        runs_by_workspace.setdefault(home, set()).add((case, str(scope["run"])))
-    return sorted(
-        home
-        for home, runs in runs_by_workspace.items()
-        if runs - {(record.case_id, str(record.run)) for record in read(home)}
+
+
+def is_truncated(workspace_id: str) -> bool:
+    """Whether a file lost its end, or is gone: the audit log has more runs.
+
+    The MACs protect a file but not its end; every run carried out had a record.
+    """
+    rows = _finished_runs().filter(workspace_id=workspace_id)
+    runs = {
+        (case, str(scope["run"]))
+        for case, scope in rows.values_list("case_ref", "scope")
+    }
+    return bool(
+        runs - {(record.case_id, str(record.run)) for record in read(workspace_id)}
     )
+
+
+def truncated() -> list[str]:
+    """Return the workspaces whose file lost its end."""
+    homes = _finished_runs().order_by().values_list("workspace_id", flat=True)
+    return sorted(home for home in homes.distinct() if is_truncated(home))
 
 
 def behind() -> dict[str, int]:

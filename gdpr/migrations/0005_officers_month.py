@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("gdpr", "0002_safe_defaults"),
+        ("gdpr", "0004_erasure_marks"),
         ("memory", "0008_import_lines"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

@@ -14,6 +14,7 @@ from gdpr.models.cases import (
     IdentityGround,
     StepState,
 )
+from gdpr.models.erasure_marks import ErasureMark
 from gdpr.models.intake import IntakeRequest
 from gdpr.models.month import CalendarFeed, ProcessingPurpose
 from gdpr.models.processes import ForgetOrder, LiveProcess
@@ -58,6 +59,7 @@ __all__ = [
     "Certificate",
     "Consent",
     "Dismissal",
+    "ErasureMark",
     "Export",
     "ExportState",
     "ForgetOrder",

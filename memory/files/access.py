@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from memory import workspace_tree
-from memory.files import paths, reading, writer
+from memory.files import paths, reading, restricted, writer
 from memory.files.paths import Owner
 from memory.files.writer import WriteResult
 from memory.models import Agent, Crew, HeldFile, HeldState, MemoryFile, MemoryVersion
@@ -80,7 +80,8 @@ def tree(
         crews = [crew for crew in crews if crew.id == crew_id]
     rows = MemoryFile.objects.filter(workspace_id=actor.workspace_id)
     by_owner: dict[tuple[str, str | None], list[MemoryFile]] = defaultdict(list)
-    for row in rows.exclude(sha256="").order_by("label"):
+    visible = restricted.visible_files(rows.exclude(sha256=""), actor)
+    for row in visible.order_by("label"):
         by_owner[row.crew_id, row.agent_id].append(row)
     branches = [
         Branch(
@@ -107,8 +108,9 @@ def text(owner: Owner, label: str, *, by: Actor) -> reading.Text:
 def file(owner: Owner, label: str, *, by: Actor) -> MemoryFile:
     """Return a file's row, also that of a removed file, or NotFound."""
     reading.permit(owner, by)
-    row = paths.row_of(owner, place(label, owner))
-    if row is None:
+    where = place(label, owner)
+    row = paths.row_of(owner, where)
+    if row is None or restricted.is_hidden(where, owner.workspace_id, by):
         raise errors.NotFound
     return row
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 from memory import workspace_tree
-from memory.files import paths, reading, versions
+from memory.files import paths, reading, restricted, versions
 from memory.files.paths import Owner
 from memory.files.reading import Hit, Text
 from memory.files.storage import Unsafe
@@ -169,7 +169,7 @@ def tree(actor: Actor) -> Tree:
     actor.require("files.read")
     stored = MemoryFile.objects.filter(workspace_id=actor.workspace_id)
     files = defaultdict(list)
-    for row in stored.exclude(sha256=""):
+    for row in restricted.visible_files(stored.exclude(sha256=""), actor):
         files[row.agent_id or row.crew_id].append(row)
     held_counts = _held_counts(actor)
     strays = _strays(workspace_tree.workspace(actor).slug)

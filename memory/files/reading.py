@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memory import scanner
-from memory.files import paths, reconcile, search_index
+from memory.files import paths, reconcile, restricted, search_index
 from memory.files.paths import Owner
 from memory.files.search_index import SNIPPET_CHARS
 from memory.files.storage import RootLost
@@ -73,6 +73,8 @@ def visible_text(workspace_id: str, text: str, by: Actor) -> str:
 def read(owner: Owner, place: Place, *, by: Actor) -> Text:
     """Return a file's text; the bytes on disk are scanned first."""
     permit(owner, by)
+    if restricted.is_hidden(place, owner.workspace_id, by):
+        raise errors.NotFound
     reconcile.notice(owner, place)
     stored = paths.file_store().read(owner.of(place).parts(place))
     data = stored.data if stored else b""
@@ -91,6 +93,7 @@ def files(owner: Owner, *, by: Actor, tier: Tier | None = None) -> list[MemoryFi
     permit(owner, by)
     rows = MemoryFile.objects.filter(workspace_id=owner.workspace_id, crew=owner.crew)
     rows = rows.exclude(sha256="").select_related("crew__workspace", "agent")
+    rows = restricted.visible_files(rows, by)
     reachable = [row for row in rows if row.agent_id in (None, owner.agent_id)]
     return [row for row in reachable if tier is None or row.tier == tier.value]
 

@@ -1,8 +1,9 @@
 """Reconcile files changed on disk by others: scan, version and index them.
 
 A watcher makes this fast, a sweep makes it complete, and every read reconciles first,
-so that no unscanned text is ever shown. A text that the scanner holds is removed from
-the disk: the last good version is restored, and the found bytes are held for review.
+so that no unscanned text is ever shown. A text that the scanner holds, or that brings
+back a person who was erased, is removed from the disk: the last good version is
+restored, and the found bytes are held for review.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import structlog
 from django.db.models import Q
 
 from memory import scanner
-from memory.files import commit, quarantine, versions
+from memory.files import commit, quarantine, suppressed_names, versions
 from memory.files import paths as file_paths
 from memory.files.paths import Owner
 from memory.files.quarantine import Incoming, Judgement
@@ -100,14 +101,37 @@ def _record_change(file: MemoryFile, stored: Stored | None) -> str:
         verdict = scanner.scan(incoming.text[:HARD_CAP])
         judgement = Judgement("hold", "the bytes found on disk are not text.", verdict)
     else:
-        judgement = quarantine.judge(incoming, text)
+        suppression = suppressed_names.judge(incoming, text, _served_text(file))
+        judgement = suppression or quarantine.judge(incoming, text)
         if judgement.action == "allow":
             version = versions.begin(file, stored.data, by=by, source="disk")
             commit.settle(file, version, text)
             return "changed"
+    is_named = suppressed_names.names_file(incoming)
+    if is_named:
+        incoming = suppressed_names.without_name(incoming)
     quarantine.hold(incoming, judgement, by=by)
     _put_back(file)
+    if is_named and not file.versions.exists():
+        _forget(file)
     return "held"
+
+
+def _forget(file: MemoryFile) -> None:
+    """Delete the row and the lock of a file that never had a version."""
+    path = file.path
+    file.delete()
+    file_paths.file_store().forget_lock(path)
+
+
+def _served_text(file: MemoryFile) -> str:
+    """Return the text that the file had before, "" when it cannot be read."""
+    version = versions.latest(file)
+    try:
+        data = versions.read(version) if version and version.sha256 else b""
+    except errors.AppError:
+        return ""
+    return data.decode("utf-8", "replace")
 
 
 def _text(stored: Stored) -> str | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memory import scanner, workspace_tree
-from memory.files import paths, reading, search_index
+from memory.files import paths, reading, restricted, search_index
 from memory.journal import append as journal
 from memory.models import MemoryFile
 from memory.ports import ranker
@@ -46,6 +46,7 @@ def _of_files(
     else:
         by.require("files.read")
         in_scope = rows.filter(crew_id=crew_id) if crew_id else rows
+        in_scope = restricted.visible_files(in_scope, by)
         ids = list(in_scope.values_list("id", flat=True))
     chunk_hits = search_index.find(ids, query, LIMIT)
     files = rows.in_bulk([hit.file_id for hit in chunk_hits])
@@ -53,7 +54,11 @@ def _of_files(
         Hit(
             "file",
             hit.score,
-            scanner.redact_for_prompt(hit.text[: search_index.SNIPPET_CHARS]),
+            scanner.redact_for_prompt(
+                reading.visible_text(by.workspace_id, hit.text, by)[
+                    : search_index.SNIPPET_CHARS
+                ]
+            ),
             {
                 "label": files[hit.file_id].label,
                 "crew_id": files[hit.file_id].crew_id,

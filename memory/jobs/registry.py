@@ -26,6 +26,7 @@ from memory.installation import schema_version
 from memory.jobs import dispatch, heartbeat, progress, words
 from memory.jobs.progress import ResultLine
 from memory.models import JobRun, RunState, Workspace
+from memory.ports import serving
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
@@ -141,6 +142,8 @@ def cause(error: Exception) -> str:
 def _attempt(job: Job, workspace_id: str) -> tuple[RunState, Outcome]:
     try:
         installation.require()
+        if workspace_id:
+            serving.require(workspace_id)
         outcome = job.act(workspace_id)
     except errors.Unavailable as error:
         log.warning("job_stopped", job=job.name, why=error.detail)

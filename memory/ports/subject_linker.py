@@ -31,6 +31,10 @@ class TextRow:
 Gate = Callable[[Iterable[str], Sequence[str]], None]
 
 
+# Whether a text names somebody.
+Names = Callable[[str], bool]
+
+
 class SubjectLinker(Protocol):
     """What ``gdpr`` implements; as it stands, the answers where no subject is known.
 
@@ -48,6 +52,10 @@ class SubjectLinker(Protocol):
     def mask(self, workspace_id: str, text: str) -> str:
         """Return a text with restricted people masked."""
         return text
+
+    def restricted(self, workspace_id: str) -> Names | None:
+        """Return what says whether a text names a restricted person; None for none."""
+        return None
 
 
 class NoSubjects(SubjectLinker):
@@ -99,3 +107,11 @@ def note(workspace_id: str, place: str, rows: Sequence[TextRow]) -> None:
 def mask(workspace_id: str, text: str) -> str:
     """Return a text with restricted people masked, for actors who may not see them."""
     return _port.implementation.mask(workspace_id, text) if text else text
+
+
+def restricted(workspace_id: str) -> Names | None:
+    """Return what says whether a text names a restricted person.
+
+    None where nobody is restricted: then nothing has to be read.
+    """
+    return _port.implementation.restricted(workspace_id)

@@ -16,6 +16,7 @@ from django.db.models import Count, Min, Q, QuerySet
 from django.utils import timezone
 
 from memory import lookup, pagination, scanner
+from memory.files import restricted
 from memory.models import Agent, HeldFile, HeldState
 from memory.review import decide as review
 from memory.review.decide import Decision
@@ -88,7 +89,8 @@ class Choices:
 def held_file(actor: Actor, held_id: str) -> HeldFile:
     """Return a case of the actor's workspace."""
     actor.require("quarantine.read")
-    rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
+    rows = HeldFile.objects.filter(workspace_id=actor.workspace_id, pk=held_id)
+    rows = restricted.visible_held(rows, actor)
     return lookup.required(rows.select_related("crew__workspace", "agent"), pk=held_id)
 
 
@@ -129,7 +131,8 @@ def filtered(actor: Actor, filters: HeldFilter) -> QuerySet[HeldFile]:
             | Q(findings__icontains=words)
             | Q(pk=words)
         )
-    return _aged(rows, filters.age).select_related("crew__workspace", "agent")
+    rows = restricted.visible_held(_aged(rows, filters.age), actor)
+    return rows.select_related("crew__workspace", "agent")
 
 
 def page(
@@ -263,7 +266,8 @@ def undo_many(actor: Actor, picks: Sequence[Pick]) -> list[Item]:
 
 
 def _cases(actor: Actor, ids: list[str]) -> dict[str, HeldFile]:
-    return HeldFile.objects.filter(workspace_id=actor.workspace_id).in_bulk(ids)
+    rows = HeldFile.objects.filter(workspace_id=actor.workspace_id, pk__in=ids)
+    return restricted.visible_held(rows, actor).in_bulk(ids)
 
 
 def _label(case: HeldFile) -> str:

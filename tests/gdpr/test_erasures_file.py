@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from gdpr import audit_log
-from gdpr.erasure import replay, tombstones
+from gdpr.erasure import readiness, replay, tombstones
 from gdpr.erasure.tombstones import Damaged, Record
 from gdpr.models import ActionKind, ActionStatus, GdprAction
 from gdpr.suppression import Digest
@@ -264,5 +264,5 @@ def test_a_run_that_was_carried_out_is_missed_in_a_file_without_its_end(
         ledger(workspace_id, run=1)
     ledger(home, **fields)
     assert tombstones.truncated() == ([home] if is_missed else [])
-    fault = replay.TAIL_LOST if is_missed else ""
+    fault = readiness.TAIL_LOST if is_missed else ""
     assert replay.state() == {"ok": not is_missed, "behind": 0, "fault": fault}

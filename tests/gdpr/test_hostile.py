@@ -17,7 +17,7 @@ from django.utils import timezone
 from gdpr import audit_log, erasure
 from gdpr.cases import actions, legal_holds, privacy_settings, sealed_names
 from gdpr.cases import workflow as cases
-from gdpr.erasure import failpoints, one_call, replay, tombstones
+from gdpr.erasure import failpoints, one_call, readiness, replay, tombstones
 from gdpr.export import make as export
 from gdpr.export import storage
 from gdpr.models import (
@@ -349,7 +349,7 @@ def test_an_erasures_file_without_its_end_is_noticed(shared_world: World) -> Non
     assert replay.state()["ok"]
     path = tombstones.path_of(world.acme.id)
     path.write_bytes(b"")
-    assert replay.state() == {"ok": False, "behind": 0, "fault": replay.TAIL_LOST}
+    assert replay.state() == {"ok": False, "behind": 0, "fault": readiness.TAIL_LOST}
     path.unlink()
     assert not replay.state()["ok"]
 

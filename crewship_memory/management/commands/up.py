@@ -28,6 +28,7 @@ from crewship_memory.demo import load
 from crewship_memory.startup_progress import Progress
 from episodic.index.reference_counts import reference_counts
 from episodic.recall.question_log import question_log
+from gdpr.erasure import catch_up
 from memory import freed_memory
 from memory.installation import identity as installation
 from memory.installation import schema_version
@@ -160,6 +161,7 @@ class Command(BaseCommand):
         if reason is not None:
             self.stderr.write(f"Not ready, nothing is written: {reason}")
             return None
+        catch_up.at_start(self._step)
         if demo:
             return load.load(self._step).admin
         self._step("People: looking for the first admin")

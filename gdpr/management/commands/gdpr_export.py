@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from gdpr.erasure import one_call
 from gdpr.export import make as export
 from gdpr.models import ExportState
+from memory.ports import serving
 from memory.rules import errors
 from memory.rules.permissions import Actor, system
 
@@ -31,6 +32,7 @@ class Command(BaseCommand):
         out: Path | None = options["out"]
         try:
             by = system(one_call.workspace_of(subject, workspace), "gdpr_export")
+            serving.require(by.workspace_id)
             if out is None:
                 data = one_call.export_all(subject, by=by)
                 self.stdout.write(json.dumps(data, ensure_ascii=False, indent=2))
