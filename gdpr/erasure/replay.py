@@ -42,7 +42,7 @@ from gdpr.models import (
     SubjectLink,
 )
 from gdpr.verification import expected_words, postgres, search, sqlite
-from gdpr.verification.report import Report
+from gdpr.verification.report import Report, no_beat
 from gdpr.verification.search import Tokens
 from memory.journal import append as journal
 from memory.rules import permissions
@@ -197,9 +197,11 @@ def _erase_names(first: Record) -> None:
         cache_version.bump(first.workspace_id)
 
 
-def _clean(report: Report) -> None:
+def _clean(report: Report, person: Person, tokens: Tokens) -> None:
     if connection.vendor == "sqlite":
-        report.checkpoint, report.methods = sqlite.clean()
+        names = [name.value for name in person.matcher.searched]
+        answer = sqlite.clean(no_beat, names, tokens())
+        report.checkpoint, report.methods = answer
         if report.checkpoint[0]:
             report.todo.append("A reader kept the database's log alive.")
         return
@@ -241,7 +243,7 @@ def _run(records: list[Record], watch: Progress, *, accept: bool) -> Replayed:
     flush = process_caches.flush_everywhere(first.workspace_id, lambda: None)
     if flush["unconfirmed"]:
         report.todo.append("A running server did not forget in time: restart it.")
-    _clean(report)
+    _clean(report, person, tokens)
     search.run(person, registry.ALL, tokens, report)
     replayed.remaining = [
         f"{trace.place} {trace.where}: {trace.description}" for trace in report.traces
