@@ -14,6 +14,7 @@ from django.utils.translation import gettext_noop
 
 from gdpr.cases import privacy_settings
 from gdpr.data_map import registry
+from gdpr.matching import forms
 from gdpr.models import Case, CaseKind
 from gdpr.verification import (
     byte_search,
@@ -98,6 +99,8 @@ def not_searched(
     if case.kind not in ERASING_KINDS:
         return []
     lines = [_of_report(sentence) for sentence in remains]
+    if case.kind == CaseKind.ERASURE:
+        lines += [_line("forms", sentence) for sentence in forms.NOT_SOUGHT]
     lines.append(_line("other_workspaces", OTHER_WORKSPACES))
     lines.append(_line("backups", _backups(case, now)))
     lines += [

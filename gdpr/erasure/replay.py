@@ -181,17 +181,15 @@ def _erase_names(first: Record) -> None:
     of_subject = {"workspace_id": first.workspace_id, "subject_id": first.subject_id}
     now = timezone.now()
     with transaction.atomic():
-        for subject in Subject.objects.filter(
+        subjects = Subject.objects.filter(
             workspace_id=first.workspace_id, pk=first.subject_id
-        ):
+        )
+        for subject in subjects:
             # The names that the backup has: also their initials, which no record has.
             suppression.suppress(subject, case_ref=first.case_id)
         Alias.objects.filter(**of_subject).delete()
         SubjectLink.objects.filter(**of_subject).delete()
-        subject = Subject.objects.filter(
-            workspace_id=first.workspace_id, pk=first.subject_id
-        )
-        subject.update(
+        subjects.update(
             display_name="", consent_note="", opted_out_at=now, erased_at=now
         )
         cache_version.bump(first.workspace_id)

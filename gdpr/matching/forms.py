@@ -112,6 +112,10 @@ NOT_SOUGHT: Final = (
     gettext_noop(
         "Cases and transliterations of other languages and systems than those listed."
     ),
+    gettext_noop(
+        "Other encodings than those listed, such as base32 and base85, encodings of"
+        " fewer bytes, and what was compressed but not in base64."
+    ),
 )
 # Ways to encode a text that names somebody.
 ENCODED: Final = (

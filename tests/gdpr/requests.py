@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from django.utils import timezone
 
@@ -28,7 +28,7 @@ BODY = {
 ROWS = {"journal": [["j_1", "delete"], ["j_2", "delete"], ["j_3", "redact"]]}
 RUNNER = "worker-1"
 # What an erasure needs that nobody's identity is verified for.
-UNIDENTIFIED = {
+UNIDENTIFIED: Final[dict[str, Any]] = {
     "identity_ground": "own_decision",
     "identity_reason": "A test asks for it",
 }

@@ -14,6 +14,7 @@ from gdpr.cases.privacy_settings import Change
 from gdpr.intake import form as intake
 from gdpr.intake.receive import NewRequest, receive
 from gdpr.models import Case, CaseEvent, CaseKind, IntakeRequest, Subject
+from memory.accounts import mail
 from memory.rules import errors
 from tests import factories
 from tests.gdpr import requests as make
@@ -122,7 +123,7 @@ def test_a_mail_that_does_not_go_out_keeps_nothing(
     def refuse(*_: object) -> int:
         raise OSError
 
-    monkeypatch.setattr(intake.mail, "send", refuse)
+    monkeypatch.setattr(mail, "send", refuse)
     answer = Client().post(opened, FORM)
     assert answer.status_code == 503
     assert "did not go out" in answer.content.decode()

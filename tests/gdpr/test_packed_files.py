@@ -94,6 +94,7 @@ def _deep(data: bytes) -> bytes:
         (_deep(TEXT), "too deep"),
         (encrypted_file.MAGIC + bytes(60), file_scan.ENCRYPTED),
     ],
+    ids=["zstd", "7z", "cut gzip", "cut zip", "nested", "encrypted"],
 )
 def test_what_cannot_be_opened_is_counted(folder: Path, data: bytes, why: str) -> None:
     (folder / "old").write_bytes(data)
