@@ -38,6 +38,11 @@ BACKUPS_RECTIFIED: Final = gettext_noop(
     "Backups made before this run: by the workspace's setting the last of them expires"
     " on {day}. A restore brings back the text as it was: rectify it again then."
 )
+# What a correction does not change.
+REQUESTS_STAY: Final = gettext_noop(
+    "The person's own record, and requests about the person with their plans: they say"
+    " what was asked and what was there at the time."
+)
 # ── Not proved ───────────────────────────────────────────────────────────────
 UNREGISTERED: Final = gettext_noop(
     "That nothing else says who the person is: names, addresses and numbers that nobody"
@@ -63,6 +68,7 @@ COPIES: Final = gettext_noop(
 ERASING_KINDS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 # Sentences of a search's report that hold for every run.
 INHERENT: Final = (
+    REQUESTS_STAY,
     postgres.ELSEWHERE,
     byte_search.TOO_SHORT_ONE,
     byte_search.TOO_SHORT,

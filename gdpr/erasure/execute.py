@@ -14,7 +14,6 @@ from typing import Final
 
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext_noop
 
 from gdpr import audit_log, cache_version, suppression
 from gdpr.cases import dry_run, leases, legal_holds, sealed_names
@@ -50,11 +49,6 @@ _LEDGER: Final = {
     CaseKind.ERASURE: ActionKind.DELETE,
     CaseKind.RECTIFICATION: ActionKind.RECTIFY,
 }
-# What a correction does not change, for its certificate.
-REQUESTS_STAY: Final = gettext_noop(
-    "The person's own record, and requests about the person with their plans: they say"
-    " what was asked and what was there at the time."
-)
 
 Rows = Sequence[tuple[str, Fate]]
 
@@ -143,7 +137,7 @@ def places(run: Run) -> list[Holder]:
 
 
 def searched(run: Run) -> list[Holder]:
-    """Return the holders that the final search asks; see ``REQUESTS_STAY``."""
+    """Return the holders that the final search asks; see ``limits.REQUESTS_STAY``."""
     left_out = dry_run.NOT_RECTIFIED if run.is_rectification else frozenset()
     return [holder for holder in registry.ALL if holder.name not in left_out]
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_noop
 from gdpr import audit_log, cache_version
 from gdpr.cases import leases, sealed_names
 from gdpr.certificates import issue as certificates
+from gdpr.certificates import limits
 from gdpr.certificates.issue import Facts
 from gdpr.data_map import registry
 from gdpr.erasure import certified_facts, execute, failpoints, seal_names
@@ -156,7 +157,7 @@ def search_all(run: Run, report: Report) -> None:
         holders = execute.searched(run)
         search.run(run.person(), holders, run.tokens, report, run.check_lease)
         if run.is_rectification:
-            report.remains.append(execute.REQUESTS_STAY)
+            report.remains.append(limits.REQUESTS_STAY)
         if note := sealed_names.words(run.case).note():
             report.methods.append(note)
         step.counts |= {"searches": report.searches, "found": len(report.traces)}

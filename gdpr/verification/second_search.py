@@ -31,8 +31,17 @@ ACTING: Final[dict[str, frozenset[str]]] = {
     "gdpr_actions": frozenset({"actor_id"}),
     "gdpr_subjects": frozenset({"created_by"}),
     "gdpr_aliases": frozenset({"added_by"}),
-    "gdpr_cases": frozenset({"opened_by_id", "approved_by_id", "executed_by_id"}),
-    "gdpr_case_plans": frozenset({"made_by_id"}),
+    "gdpr_cases": frozenset(
+        {
+            "opened_by_id",
+            "approved_by_id",
+            "executed_by_id",
+            "opened_key_maker",
+            "approved_key_maker",
+        }
+    ),
+    # Its rows are ids of rows, those that are kept among them.
+    "gdpr_case_plans": frozenset({"made_by_id", "made_key_maker", "rows"}),
     "gdpr_exports": frozenset({"made_by", "last_read_by"}),
     "django_admin_log": frozenset({"object_id"}),
 }

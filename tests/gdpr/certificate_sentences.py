@@ -39,6 +39,8 @@ TESTS: Final = {
     "gdpr.certificates.limits.OTHER_WORKSPACES": _LISTS
     + "test_another_workspace_erases_for_itself",
     "gdpr.certificates.limits.MODELS": _OUT_OF_REACH,
+    "gdpr.certificates.limits.REQUESTS_STAY": "tests/gdpr/test_rectification_exports.py"
+    "::test_a_correction_after_an_export_is_complete",
     "gdpr.certificates.limits.BACKUPS": _LISTS
     + "test_backups_are_named_with_their_day",
     "gdpr.certificates.limits.BACKUPS_RECTIFIED": _LISTS

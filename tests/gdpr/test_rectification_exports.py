@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gdpr import erasure
-from gdpr.erasure import execute
+from gdpr.certificates import limits
 from gdpr.export import storage
 from gdpr.models import CaseKind, CaseState, Certificate, Export, ExportState
 from tests.gdpr import erasing
@@ -40,7 +40,7 @@ def test_a_correction_after_an_export_is_complete(shared_world: World) -> None:
     assert bundle.state == ExportState.GONE
     assert not storage.path(bundle).exists()
     document = Certificate.objects.get(case=case).document
-    assert execute.REQUESTS_STAY in document
+    assert limits.REQUESTS_STAY in document
     # A new bundle says the right thing.
     again = erasing.started(world, erasing.opened(world, maria, CaseKind.ACCESS))
     erasure.run(again.workspace_id, again.pk)
