@@ -32,6 +32,9 @@ PLACE: Final = "journal"
 MASKED_TYPES: Final = ("memory.priority_changed",)
 _ID_COLUMNS: Final = ("mission_id", "trace_id", "span_id")
 ACTOR: Final = "actor"
+WHO_ACTED: Final = gettext_noop(
+    "The audit trail says who acted; it is kept to account for access."
+)
 # A plan shows a few samples; locating each name in a text is slow.
 SAMPLES: Final = 20
 MAX_READINGS: Final = 4
@@ -154,32 +157,26 @@ class Journal(Holder):
                     continue
                 found_ids.add(row.id)
                 is_doubtful = sign is not Sign.SURE
-                with_sample = is_doubtful or len(found_ids) <= SAMPLES
-                sample = row_text.sample(person, text) if with_sample else ""
+                if person.is_about(PLACE, row.id, doubtful=is_doubtful):
+                    follow.add(row.id)
                 fate, reason = self._fate(
                     person, row, text, is_shared=row.id in shared_ids
                 )
-                if person.is_about(PLACE, row.id, doubtful=is_doubtful):
-                    follow.add(row.id)
+                with_sample = is_doubtful or len(found_ids) <= SAMPLES
                 yield RowMatch(
-                    row.id,
-                    fate,
-                    reason,
-                    sample,
-                    times.get(row.id),
-                    is_doubtful,
-                    person.matcher.form(text) if is_doubtful else "",
-                )
+                    row.id, fate, reason,
+                    sample=row_text.sample(person, text) if with_sample else "",
+                    at=times.get(row.id),
+                    doubtful=is_doubtful,
+                    form=person.matcher.form(text) if is_doubtful else "",
+                )  # fmt: skip
         # A link may lead to an entry that compaction moved to the archive.
         for entry_id in person.linked(PLACE) - found_ids:
             if person.is_about(PLACE, entry_id, doubtful=False):
                 follow.add(entry_id)
         person.memo[PLACE] = frozenset(follow)
         if next(self.kept_texts(person), None):
-            reason = gettext_noop(
-                "The audit trail says who acted; it is kept to account for access."
-            )
-            yield RowMatch(ACTOR, Fate.KEEP, reason)
+            yield RowMatch(ACTOR, Fate.KEEP, WHO_ACTED)
 
     def _fate(
         self, person: Person, row: entry_text.Row, text: str, *, is_shared: bool

@@ -38,6 +38,12 @@ def is_open(workspace_id: str) -> bool:
     return mail.server_set() and privacy_settings.of(workspace_id).intake
 
 
+def open_slug(workspace_id: str) -> str:
+    """Return the name of a workspace's form in its address; empty for a closed one."""
+    workspace = Workspace.objects.get(pk=workspace_id)
+    return workspace.slug if is_open(workspace_id) else ""
+
+
 def workspace_of(slug: str) -> Workspace:
     """Return the workspace of an open form, or raise NotFound."""
     workspace = Workspace.objects.filter(slug=slug).first()

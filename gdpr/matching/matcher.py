@@ -129,12 +129,8 @@ class Matcher(Masker):
             self._redaction_matcher = Matcher(
                 self.names_known, self._shared_names, proposals=self._proposals
             )
-            self._redaction_matcher._redaction_spellings = [
-                (look, name)
-                for name in self.names_known
-                if reach(name.kind, name.value) is Reach.FIELDS
-                for look in word_context.spellings(name.kind, name.value)
-            ]
+            spellings = word_context.of_common(self.names_known)
+            self._redaction_matcher._redaction_spellings = list(spellings)
         return self._redaction_matcher
 
     def _possible(self, folded: str) -> list[_Entry]:
@@ -262,16 +258,12 @@ class Matcher(Masker):
     def _encoded_literals(self) -> tuple[str, ...]:
         """Encodings of names to search for: ``encodings.suspects`` misses these."""
         values = {name.value for name in self.names_known if name.kind != "pattern"}
-        return tuple(text for value in values for text in encodings.literals(value))
+        return tuple(chain(*map(encodings.literals, values)))
 
     def _hints(self, folded: str) -> Iterator[int]:
         """Return the offsets in a folded text of words of names and of digits."""
-        forms = self._field_only_forms
-        spellings = (
-            text for form in forms for text in name_fields.json_spellings(form)
-        )
-        anchors = self._words.inside(folded)
-        for anchor in (*anchors, *self._pieces, *spellings):
+        spellings = chain(*map(name_fields.json_spellings, self._field_only_forms))
+        for anchor in (*self._words.inside(folded), *self._pieces, *spellings):
             at = folded.find(anchor)
             while at >= 0:
                 yield at
@@ -346,10 +338,8 @@ class Matcher(Masker):
         names = self.names_known
         return tuple(n for n in names if reach(n.kind, n.value) is not Reach.FIELDS)
 
-    @property
-    def former_name_sign(self) -> Sign:
-        """How surely a row is about them that only a former name of theirs matched."""
-        return Sign.UNSURE
+    # How surely a row is about them that only a former name of theirs matched.
+    former_name_sign = Sign.UNSURE
 
     def only_sure(self) -> Matcher:
         """Return a matcher of the names that are sure in any text."""

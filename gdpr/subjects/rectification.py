@@ -60,10 +60,8 @@ class Corrector(Matcher):
             for hit in hits:
                 yield Span(hit.start(), hit.end(), subject_id, KIND, is_sure)
 
-    @property
-    def former_name_sign(self) -> Sign:
-        """A row without the wrong words needs no correction."""
-        return Sign.NONE
+    # A row without the wrong words needs no correction.
+    former_name_sign = Sign.NONE
 
     def judge(self, text: str, *, linked: bool) -> Sign:
         """Return how surely a row with the wrong words is about the person."""

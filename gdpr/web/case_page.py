@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_noop, ngettext, pgettext
+from django.utils.translation import gettext, gettext_noop, pgettext
 
 from gdpr.cases import (
     deadlines,
@@ -27,7 +27,6 @@ from gdpr.models import (
     Case,
     CaseEvent,
     CaseKind,
-    CaseState,
     CaseStep,
     Certificate,
     Export,
@@ -37,8 +36,8 @@ from gdpr.models import (
     StepState,
 )
 from gdpr.subjects import suggested_aliases
-from gdpr.web import case_words, doubt_groups, progress_line
-from memory.figures import decimal, grouped
+from gdpr.web import case_headline, case_words, doubt_groups, progress_line
+from memory.figures import decimal
 from memory.jobs.work import Work
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -232,52 +231,6 @@ def _has_news(step: CaseStep) -> bool:
     return step.state != StepState.WAITING
 
 
-# ── The headline ─────────────────────────────────────────────────────────────
-def finding(detail: CaseDetail) -> str:
-    """Return the headline: the state of the case in words."""
-    case, kind = detail.case, CaseKind(detail.case.kind)
-    total = detail.plan.body.get("total", {}) if detail.plan else {}
-    is_excepted = case.result.get("verdict") == "complete_except"
-    ends = {
-        CaseKind.ERASURE: gettext("complete, except …")
-        if is_excepted
-        else gettext("complete for the registered identifiers"),
-        CaseKind.RECTIFICATION: gettext("the correction is made everywhere"),
-        CaseKind.ACCESS: gettext("the bundle is ready"),
-        CaseKind.RESTRICTION: gettext("the data is out of use"),
-        CaseKind.PORTABILITY: gettext("the file is ready"),
-        CaseKind.OBJECTION: gettext("the data is out of use"),
-    }
-    status = {
-        "identity": gettext("make sure who asks"),
-        "plan": gettext("a dry run comes next"),
-        "approve": gettext("a second person has to approve the plan"),
-        "execute": gettext("{rows} found, nothing touched yet").format(
-            rows=case_words.rows(total.get("rows", 0))
-        ),
-        "running": gettext("run {number} is under way").format(number=case.run),
-        "on_hold": gettext("on hold, nothing is touched"),
-        "complete": ends[kind],
-        "refused": pgettext("case", "refused"),
-    }[progress_line.todo(detail)]
-    if case.state == CaseState.VERIFYING:
-        status = gettext("searching for what is left")
-    if case.state == CaseState.PARTIAL:
-        status = _what_is_left(case)
-    return f"{kind.label}: {status}"
-
-
-def _what_is_left(case: Case) -> str:
-    count: int = case.result.get("residue", {}).get("found", 0)
-    if not count:
-        return gettext("run {number} came to an end early").format(number=case.run)
-    return ngettext(
-        "{count} trace is left after run {number}",
-        "{count} traces are left after run {number}",
-        count,
-    ).format(count=grouped(count), number=case.run)
-
-
 # ── What was found ───────────────────────────────────────────────────────────
 def places(detail: CaseDetail) -> list[Place]:
     """Return the lines of the plan, each with what the search after the run found."""
@@ -343,7 +296,7 @@ def of(actor: Actor, case: Case) -> CasePage:
     subject_id = case.subject_id or "-"
     return CasePage(
         detail=detail,
-        finding=finding(detail),
+        finding=case_headline.of(detail),
         steps=progress_line.steps_of(detail),
         todo=progress_line.todo(detail),
         places=places(detail),

@@ -25,7 +25,6 @@ from gdpr.models import Certificate
 from gdpr.pagination import PageQuery
 from gdpr.web import certificate_views
 from gdpr.web.workspace_forms import AuditLogForm, SettingsForm
-from memory.models import Workspace
 from memory.web import pages
 
 PAGE: Final = 50
@@ -236,7 +235,6 @@ def _settings(
         "rules": rules,
         "off": privacy_settings.switched_off(actor.workspace_id),
         "officers": second_person.officer_count(actor.workspace_id),
-        "workspace": Workspace.objects.get(pk=actor.workspace_id),
-        "form_is_open": intake.is_open(actor.workspace_id),
+        "form_slug": intake.open_slug(actor.workspace_id),
     }
     return render(request, "gdpr/settings.html", context, status=status)

@@ -15,6 +15,7 @@ from episodic.map import compute, picture, points, projection
 from episodic.map.picture import Picture, Selection
 from episodic.models import Embedding, MemoryMap
 from memory.journal import erasure, visibility
+from tests import factories
 from tests.episodic import doubles
 from tests.world import World
 
@@ -30,7 +31,11 @@ TEXTS = (
 @pytest.fixture
 def ids(world: World) -> list[str]:
     """Embed some entries of ada's; return their ids in order."""
-    rows = [world.entry(text) for text in TEXTS]
+    # Entries of one millisecond have no order.
+    rows = [
+        world.entry(text, ts=factories.ago(seconds=len(TEXTS) - number))
+        for number, text in enumerate(TEXTS)
+    ]
     sweep.sweep()
     return [row.id for row in rows]
 

@@ -102,6 +102,7 @@ def test_a_month_counts_what_came_and_what_was_answered(world: World) -> None:
     assert (figures.total_received, figures.total_answered) == (4, 3)
     assert figures.answered == {
         "access": 1, "erasure": 2, "rectification": 0, "restriction": 0,
+        "portability": 0, "objection": 0,
     }  # fmt: skip
     assert (figures.complete, figures.refused, figures.in_time) == (2, 1, 3)
     assert (figures.median_days, figures.p90_days, figures.longest_days) == (10, 13, 13)

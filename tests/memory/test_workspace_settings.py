@@ -41,6 +41,7 @@ GOOD: dict[str, Any] = {
     "export_days": 30,
     "backup_days": 10,
     "digest": False,
+    "intake": True,
     "controller": "Acme AG",
     "controller_contact": "privacy@acme.example",
     "dpo_contact": "Dora Pohl, +41 61 000 00 00",

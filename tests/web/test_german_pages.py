@@ -25,7 +25,8 @@ WORD: Final = re.compile(r"[A-Za-zÄÖÜäöüß]{3,}")
 # The same word in both languages; names of products, files and standards.
 SHARED_WORDS: Final = frozenset(
     """
-    Admin Agent App Apr AtomicMemory Aug Bytes Code Compliance convex Crew Crewship
+    Admin Agent App Apr April AtomicMemory Aug August Bytes Code Compliance convex
+    Crew Crewship CSV JSON Median November September
     dense Export Feb Filter Fusion Gateway hybrid Import Index Info Installation
     instructions Jan Journal Jul Jun keeper MCP mem Memory Mission Name nobody Nov
     Operator orchestrator Original override Person Plan refund Scanner Sep sidecar

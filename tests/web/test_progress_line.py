@@ -10,7 +10,9 @@ from tests.world import World
 
 def _line(world: World, *, planned: bool) -> list[progress_line.ProgressStep]:
     officer = world.actor("compliance")
-    case = erasing.opened(world, erasing.maria(world))
+    case = erasing.opened(
+        world, erasing.maria(world), identity_ground="", identity_reason=""
+    )
     if planned:
         dry_run.make(case, by=officer)
     actions.refuse(transitions.case(officer, case.pk), "Not ours", by=officer)
