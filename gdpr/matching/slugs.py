@@ -34,7 +34,7 @@ def forms(names: Iterable[Name]) -> Iterator[str]:
                 yield slug(name.value.replace("@", " at "))
 
 
-def is_telling(form: str) -> bool:
+def is_unambiguous(form: str) -> bool:
     """Whether a slug means one person wherever it stands in a key."""
     return "-" in form and len(form) >= MIN_CHARS
 

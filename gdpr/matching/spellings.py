@@ -7,10 +7,11 @@ surname first, words written together, letters with a mark written as two.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from gdpr.matching import normalize
+from gdpr.matching import normalize, transliteration
 
 TOKEN: Final = re.compile(
     rf"[{normalize.UNSPACED}]|(?:(?![{normalize.UNSPACED}]){normalize.LETTER})+"
@@ -21,11 +22,6 @@ _GAP: Final = 16
 _SMALL: Final = "a-zß-öø-ÿāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįıłńņňőœŕřśŝşšţťũūŭůűųŵŷźżž"
 _CAPITAL: Final = "A-ZÀ-ÖØ-ÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİŁŃŅŇŐŒŔŘŚŜŞŠŢŤŨŪŬŮŰŲŴŶŸŹŻŽ"
 _CAMEL: Final = re.compile(f"(?<=[{_SMALL}])(?=[{_CAPITAL}])")
-_TWO: Final = str.maketrans(
-    {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"}
-    | {"Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "Å": "Aa", "Ø": "Oe"}
-)
-_DIGRAPH: Final = re.compile("[aou]e|aa")
 # Between a surname and the first name after it: a sentence ends with a dot and a space.
 _BETWEEN: Final = re.compile(r"\s{0,4},\s{0,4}|[._\-]|\s{1,4}")
 # A word of two joined names: shorter parts occur in other words.
@@ -50,10 +46,11 @@ def runs(text: str, sizes: Collection[int]) -> Iterator[tuple[str, list[str], st
 
 def of_text(text: str) -> Iterator[str]:
     """Yield further readings of a text, folded: words apart, marks as two letters."""
-    apart = _CAMEL.sub(" ", text)
-    if apart != text:
+    composed = unicodedata.normalize("NFC", text)
+    apart = _CAMEL.sub(" ", composed)
+    if apart != composed:
         yield normalize.fold(apart)
-    spelled = text if text.isascii() else apart.translate(_TWO)
+    spelled = text if text.isascii() else transliteration.two_letters(apart)
     if spelled not in (text, apart):
         yield normalize.fold(spelled)
 
@@ -62,15 +59,10 @@ def of_run(words: Sequence[str], gap: str) -> Iterator[str]:
     """Yield the names that words in a row may be, ``gap`` being behind the first."""
     plain = " ".join(words)
     yield plain
-    short = _DIGRAPH.sub(_first_letter, plain)
-    if short != plain:
+    if short := transliteration.contracted(plain):
         yield short
     if len(words) > 1 and ("," in gap or _BETWEEN.fullmatch(gap)):
         yield from of_run((" ".join(words[1:]) + " " + words[0],), "")
-
-
-def _first_letter(digraph: re.Match[str]) -> str:
-    return digraph[0][0]
 
 
 def of_field(value: str) -> Iterator[str]:

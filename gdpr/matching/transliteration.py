@@ -14,6 +14,7 @@ from gdpr.matching.normalize import View
 
 _TWO_LETTERS: Final = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"}
+    | {"Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "Å": "Aa", "Ø": "Oe"}
 )
 _TWO_TO_ONE: Final = re.compile("ae|oe|ue|aa")
 _FOREIGN: Final = re.compile("[\u0370-\u03ff\u0400-\u052f\u1f00-\u1fff]")
@@ -43,10 +44,15 @@ def _plain(text: str) -> str:
     return normalize.fold(anyascii(text)).replace("'", "")
 
 
+def two_letters(text: str) -> str:
+    """Return a composed text (NFC) with umlauts and their like as two letters."""
+    return text.translate(_TWO_LETTERS)
+
+
 def spellings(word: str) -> frozenset[str]:
     """Return other spellings of a word of a name, folded; not the folded word."""
     lower = unicodedata.normalize("NFC", word).lower()
-    texts = {normalize.fold(lower.translate(_TWO_LETTERS))}
+    texts = {normalize.fold(two_letters(lower))}
     if is_foreign(lower):
         texts.add(_plain(lower))
         texts |= {_plain(lower.translate(system)) for system in _SYSTEMS}

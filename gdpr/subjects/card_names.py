@@ -32,7 +32,7 @@ def _handles(subject: Subject) -> Iterator[str]:
         return
     for key in _keys(subject.workspace_id):
         for form in forms:
-            if slugs.is_telling(form) and slugs.is_in(form, key):
+            if slugs.is_unambiguous(form) and slugs.is_in(form, key):
                 yield form
             elif form == key:
                 # A number or a word: it means the person as the name of this file only.

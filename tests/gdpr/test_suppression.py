@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -164,6 +165,7 @@ def test_an_initial_counts_where_a_field_says_who(
         ("Jörg Søndergård", "Joerg Soendergaard"),
         ("Jörg Søndergård", "Soendergaard, Joerg"),
         ("Joerg Mueller", "Jörg Müller"),
+        ("Joerg Mueller", unicodedata.normalize("NFD", "Jörg Müller")),
         ("Anna Maria Koch", "Koch Anna Maria"),
     ],
 )
