@@ -11,7 +11,6 @@ from gdpr.retention.rules import NewRule
 from gdpr.retention.selection import DryRun
 from memory.api.request import ApiRequest
 from memory.api.shapes import Stamp
-from memory.rules import errors
 from memory.rules.shapes import NO_NUL, Strict
 
 router = Router(tags=["personal data"])
@@ -109,16 +108,7 @@ def change(request: ApiRequest, rule_id: str, data: RetentionChangeIn) -> Retent
     Codes: `more_rows_due`, `rule_changed`, `nothing_to_change`.
     """
     rule = rules.get(request.auth, rule_id)
-    if data.days is not None:
-        rule = rules.change_days(rule, data.days, by=request.auth)
-    if data.active is True:
-        return rules.switch_on(rule, data.due, by=request.auth)
-    if data.active is False:
-        return rules.switch_off(rule, by=request.auth)
-    if data.days is None:
-        detail = "Say what to change: days or active."
-        raise errors.Invalid(detail, code="nothing_to_change")
-    return rule
+    return rules.change(rule, **data.model_dump(), by=request.auth)
 
 
 @router.delete(PATH, response={204: None}, operation_id="remove_retention_rule")

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
-from gdpr.data_map.base import Person
-from gdpr.models import Case, RowVerdict, Verdict
+from django.utils.translation import gettext_noop
+
+from gdpr.data_map import memory_files
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch
+from gdpr.data_map.table_holder import Rule, TableHolder
+from gdpr.models import Case, CaseKind, RowVerdict, Verdict
+from gdpr.verification import second_search
+from memory.models import MemoryFile
 
 # Compaction moves an entry to the archive; a decision on it holds in both places.
 _COUNTERPART = {"journal": "archive", "archive": "journal"}
@@ -66,3 +73,52 @@ def kept(case: Case, rows: Rows) -> dict[tuple[str, str], int]:
         if decision.verdict == Verdict.SPARED
         and decision.row_id in kept_ids.get(decision.place, ())
     )
+
+
+# ── What only the second matcher found ───────────────────────────────────────
+GOES_WHOLE: Final = gettext_noop(
+    "Only the second matcher of the last run found the name; as theirs, the row is"
+    " deleted as a whole."
+)
+STAYS: Final = gettext_noop(
+    "Only the second matcher of the last run found the name, so that it cannot be"
+    " masked; correct the text where it stands, or decide that it stays."
+)
+# Rows of the requests themselves are never kept by decision.
+_NEVER_OFFERED: Final = frozenset({"subjects", "cases", "decisions", "exports"})
+
+
+def with_reported(
+    case: Case, holder: Holder, rows: Iterable[RowMatch]
+) -> Iterator[RowMatch]:
+    """Yield rows, then those that only the second matcher found after the last run."""
+    ids = set()
+    for row in rows:
+        ids.add(row.row_id.rstrip(memory_files.LINES_MARK + memory_files.CARD_MARK))
+        yield row
+    if case.kind != CaseKind.ERASURE or holder.derived or holder.name in _NEVER_OFFERED:
+        return
+    for row_id, fate in _reported(case, holder).items():
+        if row_id not in ids:
+            why = GOES_WHOLE if fate is Fate.DELETE else STAYS
+            yield RowMatch(row_id, fate, why, doubtful=True)
+
+
+def _reported(case: Case, holder: Holder) -> dict[str, Fate]:
+    """Return the rows of a place in the second matcher's traces, with their fates."""
+    fates: dict[str, Fate] = {}
+    declarations = holder.declarations if isinstance(holder, TableHolder) else ()
+    for trace in case.result.get("residue", {}).get("traces", ()):
+        if trace["what"] != second_search.BY_SECOND or trace["place"] != holder.name:
+            continue
+        table, key, parent = second_search.row_of(trace["where"])
+        row_id, fate = parent or key, Fate.DELETE
+        for number, declared in enumerate(declarations):
+            if declared.model._meta.db_table == table and not parent:
+                row_id = f"{declared.key}:{key}" if number else key
+                fate = Fate.REDACT if declared.rule is Rule.MASKED else fate
+        fates[row_id] = fate
+    if holder.name != memory_files.PLACE:
+        return fates
+    files = MemoryFile.objects.filter(workspace_id=case.workspace_id, pk__in=fates)
+    return dict.fromkeys(files.values_list("pk", flat=True), Fate.REDACT)

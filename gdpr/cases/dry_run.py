@@ -221,14 +221,12 @@ def look(case: Case, person: Person | None = None) -> DryRun:
     for holder in registry.ALL:
         if case.kind == CaseKind.RECTIFICATION and holder.name in NOT_RECTIFIED:
             continue
-        rows = {_planned(case, person, holder, row) for row in holder.find(person)}
+        matches = decided_rows.with_reported(case, holder, holder.find(person))
+        rows = {_planned(case, person, holder, row) for row in matches}
         result = HolderResult(holder.name, holder.title, holder.derived)
         result.rows = sorted(rows, key=lambda row: row.row_id)
         results.append(result)
-    verdicts = {
-        (decision.place, decision.row_id): decision
-        for decision in decided_rows.of(case)
-    }
+    verdicts = {(row.place, row.row_id): row for row in decided_rows.of(case)}
     return DryRun(results, _hash(case, person, results), verdicts)
 
 

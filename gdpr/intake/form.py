@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from django.core.mail import EmailMessage
 from django.db import transaction
@@ -23,6 +23,7 @@ from gdpr.models import CaseKind, IntakeRequest
 from memory.accounts import api_keys, mail
 from memory.accounts.invitations import checked_email
 from memory.models import Workspace
+from memory.ports import serving
 from memory.rules import errors
 from memory.rules.permissions import system
 
@@ -49,34 +50,38 @@ def workspace_of(slug: str) -> Workspace:
     workspace = Workspace.objects.filter(slug=slug).first()
     if workspace is None or not is_open(workspace.pk):
         raise errors.NotFound
+    serving.require(workspace.pk)
     return workspace
 
 
 def ask(workspace: Workspace, new: NewRequest, base: str) -> None:
     """Keep a request and mail the link that confirms it.
 
-    Raises TooMany when too many requests wait, Unavailable when the mail did not go
-    out; then nothing is kept.
+    The same kind from one address again replaces what waits. When too many wait, the
+    oldest goes. Raises Unavailable when the mail did not go out; then nothing is kept.
     """
     email = checked_email(new.email)
-    values = {
+    values: dict[str, Any] = {
         "name": clean_text(new.name, "name", NAME_CHARS, need=False),
         "text": clean_text(new.text, "text", intake.TEXT_CHARS, need=False),
     }
+    values["correction"] = dict(new.correction)
     rows = IntakeRequest.objects.filter(workspace=workspace)
-    if rows.filter(email=email, asked_at__gt=timezone.now() - MAIL_EVERY).exists():
-        # The same answer as ever; the mail that is under way is enough.
-        return
+    same = rows.filter(
+        email=email, kind=new.kind, asked_at__gt=timezone.now() - MAIL_EVERY
+    )
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
         Workspace.objects.select_for_update().get(pk=workspace.pk)
-        if rows.count() >= MAX_WAITING:
-            raise errors.TooMany(retry_after=3_600)
+        if same.update(**values):
+            # The mail that is under way is enough; its link shows what was asked last.
+            return
+        for old in rows.order_by("-asked_at", "-id")[MAX_WAITING - 1 :]:
+            old.delete()
         row = IntakeRequest.objects.create(
             workspace=workspace,
             kind=new.kind,
             email=email,
-            correction=dict(new.correction),
             digest=api_keys.digest(token),
             **values,
         )
@@ -114,6 +119,7 @@ def by_token(token: str) -> IntakeRequest:
     ).first()
     if row is None or not is_open(row.workspace_id):
         raise errors.NotFound
+    serving.require(row.workspace_id)
     return row
 
 
@@ -134,7 +140,8 @@ def confirm(token: str) -> Received:
             correction=live.correction,
         )
         live.delete()
-        return intake.receive(new, by=system(live.workspace_id, "request form"))
+        by = system(live.workspace_id, "request form")
+        return intake.receive(new, by=by, choose=True)
 
 
 def forget_unconfirmed(at: datetime | None = None) -> int:

@@ -23,6 +23,10 @@ TEXT_CHARS: Final = 4_000
 # What is stored as the reason where the sender wrote nothing.
 NO_REASON: Final = "No reason was given."
 ASKED_AGAIN: Final = "Asked again: {text}"
+SHARED: Final = (
+    "Several people have the address of this request. Make sure whose it is; for"
+    " another of them refuse this case and open one."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,18 +53,20 @@ class Received:
     is_new: bool
 
 
-def receive(new: NewRequest, *, by: Actor) -> Received:
+def receive(new: NewRequest, *, by: Actor, choose: bool = False) -> Received:
     """Open a case for the person with an address, or note it on their open case.
 
     A person with an open case of the same kind gets no second one. An address that
-    several people share raises Conflict ``ambiguous_subject``.
+    several people share raises Conflict ``ambiguous_subject``; with ``choose`` the case
+    is the first one's, with a note for the officer.
     """
     by.require(cases.MAY)
     email = checked_email(new.email)
     with transaction.atomic():
         # One at a time in a workspace, so that two of the same open one case.
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
-        person = _person(email, by)
+        people = subjects.with_alias(by.workspace_id, email)
+        person = people[0] if people and choose else _person(email, by)
         open_cases = Case.objects.filter(
             workspace_id=by.workspace_id,
             subject=person,
@@ -70,9 +76,15 @@ def receive(new: NewRequest, *, by: Actor) -> Received:
         case = open_cases.order_by("-opened_at").first()
         if case is not None:
             text = ASKED_AGAIN.format(text=new.text.strip() or NO_REASON)
+            if new.correction:
+                parts = (f"{key}: {value}" for key, value in new.correction.items())
+                text = "\n".join((text, *parts))
             actions.comment(case, text[: transitions.TEXT_CHARS], by=by)
             return Received(case, is_new=False)
-        return Received(_opened(new, person, by), is_new=True)
+        case = _opened(new, person, by)
+        if len(people) > 1:
+            actions.comment(case, SHARED, by=by)
+        return Received(case, is_new=True)
 
 
 def _person(email: str, by: Actor) -> Subject:

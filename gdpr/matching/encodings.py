@@ -2,7 +2,8 @@
 
 A token counts only when it decodes to text that is mostly printable: journals are full
 of hashes, ids and long words. ``pieces`` reads one text exactly; ``suspects`` finds the
-few places among very many texts that are worth reading.
+few places among very many texts that are worth reading, with ``unbroken`` for texts
+that are not ASCII.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ MAX_COMPRESSED_TOKENS: Final = 8
 MAX_DEPTH: Final = 2
 MIN_BASE64: Final = 8
 MIN_HEX: Final = 10
-# Shorter texts in hexadecimal digits are looked for by ``literals``.
+# Shorter texts in hexadecimal digits are read whole (``unbroken``).
 MIN_HEX_BYTES: Final = 8
 # Of ten characters so many may be unreadable.
 _UNREADABLE: Final = 3
@@ -85,6 +86,33 @@ _ASCII: Final = re.compile(
     rf"{_GROUP}[A-Za-z0-9+/_\-]{_class(0)}{_class(1)}(?:{_class(2)}[A-Za-z0-9+/_=\-]|==)"
 )
 _OTHER: Final = re.compile(r"[A-Z0-9+/]")
+
+
+def _signs(values: Callable[[int], bool]) -> str:
+    return f"[{re.escape(''.join(c for c, v in _VALUES.items() if values(v)))}]"
+
+
+def _utf8_tokens() -> re.Pattern[str]:
+    """Return the expression of tokens of base64 whose first bytes may be UTF-8."""
+    ascii_first, lead_first = _signs(lambda v: v < 32), _signs(lambda v: v >= 48)
+    ascii_next = f"{_signs(lambda v: v & 15 < 8)}{_signs(lambda v: v & 3 != 2)}"
+    lead_next = f"{_signs(lambda v: v & 15 >= 12)}{_signs(lambda v: v & 3 == 2)}"
+    rest = _signs(lambda v: 8 <= v & 15 < 12)
+    start = f"{ascii_first}(?:{ascii_next}|{lead_next})|{lead_first}{rest}"
+    return re.compile(rf"(?<![A-Za-z0-9+/_\-])(?={start}){_TOKEN.pattern}")
+
+
+_UTF8_TOKEN: Final = _utf8_tokens()
+_DIGIT: Final = "[0-9A-Fa-f]"
+_REST: Final = f"[89abAB]{_DIGIT}"
+# A character of UTF-8 in hexadecimal digits; a token begins with four, or has fewer.
+_UNIT: Final = (
+    f"(?:[0-7]{_DIGIT}|[cCdD]{_DIGIT}{_REST}|[eE]{_DIGIT}(?:{_REST}){{2}}"
+    f"|[fF]{_DIGIT}(?:{_REST}){{3}})"
+)
+_UTF8_HEX: Final = re.compile(
+    rf"{_DIGIT}?(?:{_UNIT}{{4}}|{_UNIT}{{1,3}}{_DIGIT}?(?!{_DIGIT}))"
+)
 
 
 # ── One text ─────────────────────────────────────────────────────────────────
@@ -232,18 +260,23 @@ def suspects(body: str) -> Iterator[int]:
         yield from (match.start() for match in beginning.finditer(body))
 
 
-def literals(name: str) -> Iterator[str]:
-    """Yield, lowered, the encodings of a name that ``suspects`` does not notice.
+def unbroken(body: str) -> Iterator[tuple[int, int]]:
+    """Yield the ranges in many joined texts of tokens that are other UTF-8 text.
 
-    A name without six ASCII bytes in a row, in base64; one of few bytes in hexadecimal
-    digits. As registered, in small letters and in capitals.
+    Such a text has no run of ASCII that ``suspects`` would notice. The tokens are
+    those of ``pieces``: a hash or an id is hardly ever UTF-8.
     """
-    for spelling in dict.fromkeys((name, name.lower(), name.upper(), name.title())):
-        data = spelling.encode("utf-8", "surrogatepass")
-        if not spelling.isascii():
-            yield from (text.lower() for text in base64_of(data))
-        if not spelling.isascii() or len(data) < MIN_HEX_BYTES:
-            yield data.hex()
+    for match in _UTF8_TOKEN.finditer(body):
+        token = match[0]
+        if len(token) >= MIN_BASE64 and _OTHER.search(token) and token.strip(_ID_SIGNS):
+            data = _decoded("".join(token.split()))
+            if _is_utf8(data) and _said(data) is not None:
+                yield match.span()
+    for match in _HEX_TOKEN.finditer(body):
+        if _UTF8_HEX.match(body, match.start()) and any(
+            _said(data) is not None for data in _hexadecimal(match[0])
+        ):
+            yield match.span()
 
 
 def base64_of(data: bytes) -> Iterator[str]:

@@ -16,8 +16,12 @@ ESCAPE: Final = re.compile(
     r"|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[nrtbf\"'/\\]"
     r"|&#[0-9]{1,7};|&#[xX][0-9A-Fa-f]{1,6};|&[a-zA-Z]{2,8};"
 )
-# Quoted-printable: bytes, and a line end that is none.
-QUOTED: Final = re.compile(r"=(?:[0-9A-Fa-f]{2}(?:=[0-9A-Fa-f]{2})*|[ \t]{0,8}\r?\n)")
+# Quoted-printable: bytes, also with a line end between them, and a line end alone.
+_SOFT_END: Final = r"=[ \t]{0,8}\r?\n"
+QUOTED: Final = re.compile(
+    rf"=[0-9A-Fa-f]{{2}}(?:(?:{_SOFT_END})?=[0-9A-Fa-f]{{2}})*|{_SOFT_END}"
+)
+_BYTE: Final = re.compile(r"[%=]([0-9A-Fa-f]{2})")
 _LETTERS: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 # The first character of an escape → the escape; the character is looked for first.
 _HINTS: Final = {
@@ -29,15 +33,18 @@ _HINTS: Final = {
 
 def _bytes(run: str) -> Iterator[tuple[str, int]]:
     """Return the characters of a run of escaped bytes, each with its length."""
-    data = bytes.fromhex(run.replace(run[0], ""))
+    matches = list(_BYTE.finditer(run))
+    places = [*(match.start() for match in matches), len(run)]
+    data = bytes.fromhex("".join(match[1] for match in matches))
     try:
-        text = data.decode()
+        text, codec = data.decode(), "utf-8"
     except UnicodeDecodeError:
-        text = data.decode("latin-1")
-        yield from ((c, 3) for c in text)
-        return
+        text, codec = data.decode("latin-1"), "latin-1"
+    at = 0
     for character in text:
-        yield character, 3 * len(character.encode())
+        size = len(character.encode(codec))
+        yield character, places[at + size] - places[at]
+        at += size
 
 
 def _escaped(escape: str) -> Iterator[tuple[str, int]]:
@@ -85,6 +92,11 @@ def units_of(text: str) -> Units:
 def has_escapes(text: str) -> bool:
     """Whether a text may read differently with its escapes resolved."""
     return any(hint in text and look.search(text) for hint, look in _HINTS.items())
+
+
+def is_query(text: str) -> bool:
+    """Whether a text may be the query of a URL, where a plus is a space."""
+    return "+" in text and "%" in text and _HINTS["%"].search(text) is not None
 
 
 def is_quoted(text: str) -> bool:

@@ -126,9 +126,10 @@ ENCODED: Final = (
     Form(
         "base64",
         gettext_noop(
-            "In base64 and base64url of at least six bytes, also in the middle of a"
-            " longer text, in a data URL and in lines of at least 40 signs. A name"
-            " without Latin letters: as registered, in capitals, in small letters."
+            "In base64 and base64url of at least six bytes of UTF-8 text, or of ASCII"
+            " text as UTF-16, also in the middle of a longer text, in a data URL and"
+            " in lines of at least 40 signs. A text without six ASCII signs in a row:"
+            " as a token of its own."
         ),
     ),
     Form(
@@ -139,7 +140,7 @@ ENCODED: Final = (
         "hexadecimal",
         gettext_noop(
             "As the hexadecimal digits of at least five UTF-8 bytes, without gaps. A"
-            " name without Latin letters: as registered, in capitals, in small letters."
+            " text without eight ASCII signs in a row: as a token of its own."
         ),
     ),
     Form(

@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from itertools import chain
 
 from gdpr.matching import (
-    encodings,
     line_breaks,
     name_fields,
     name_words,
@@ -227,7 +225,7 @@ class Matcher(Masker):
     def _in_written_views(self, text: str) -> Iterator[Span]:
         """Return the matches in further ways to read a text's letters."""
         if line_breaks.parts(text):
-            yield from self._in_view(line_breaks.view(text), "line_break")
+            yield from self._in_view(normalize.mended_view(text), "line_break")
         if transliteration.is_foreign(text):
             yield from self._in_view(transliteration.latin_view(text), "other_letters")
 
@@ -253,12 +251,6 @@ class Matcher(Masker):
         if self._full_names and line_breaks.parts(text):
             return True
         return any(piece in folded for piece in self._pieces)
-
-    @cached_property
-    def _encoded_literals(self) -> tuple[str, ...]:
-        """Encodings of names to search for: ``encodings.suspects`` misses these."""
-        values = {name.value for name in self.names_known if name.kind != "pattern"}
-        return tuple(chain(*map(encodings.literals, values)))
 
     def _hints(self, folded: str) -> Iterator[int]:
         """Return the offsets in a folded text of words of names and of digits."""
@@ -287,9 +279,7 @@ class Matcher(Masker):
         ``read_fields`` returns a text with its JSON fields as text. Much faster than
         matching each text.
         """
-        return prefilter.among(
-            texts, read_fields, self._hints, self._hit, self._encoded_literals
-        )
+        return prefilter.among(texts, read_fields, self._hints, self._hit)
 
     def spans(self, text: str) -> list[Span]:
         """Return where a text names somebody, left to right, longest first.

@@ -16,7 +16,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from gdpr.matching import encodings, escapes, name_fields
+from gdpr.matching import encodings, escapes, line_breaks, name_fields
 
 # Letters that carry a stroke or are two in one have no decomposition in Unicode.
 _STROKES: Final = dict(
@@ -207,6 +207,21 @@ def plain_view(text: str) -> View:
     return _view([(c, i, i + 1) for i, c in enumerate(text)])
 
 
+def mended_view(text: str) -> View:
+    """Return the view of a text whose parted words (``line_breaks``) are one."""
+    return _view(_mended(escapes.units_of(text), text))
+
+
+def _mended(units: escapes.Units, text: str) -> escapes.Units:
+    """Return the units of a text without its line breaks inside words."""
+    read: escapes.Units = []
+    at = 0
+    for match in line_breaks.BREAK.finditer(text):
+        read += units[at : match.start()]
+        at = match.end()
+    return read + units[at:]
+
+
 def is_encoded(text: str) -> bool:
     """Whether a text has encoded tokens or is quoted-printable."""
     return escapes.is_quoted(text) or any(True for _ in encodings.pieces(text))
@@ -221,27 +236,34 @@ def escaped_views(text: str) -> Iterator[View]:
     """Return the further readings of a text.
 
     One per level of escaping, and on each level the quoted-printable text and what
-    encoded tokens say.
+    encoded tokens say; each again with its parted words as one.
     """
     tokens: set[tuple[int, int, str]] = set()
     for units in _levels(text):
         plain = text if units is None else escapes.text_of(units)
         if units is not None:
-            yield _view(units)
+            yield from _views(units)
+        own = units or escapes.units_of(text)
         if escapes.is_quoted(plain):
-            yield _view(
-                escapes.without_escapes(units or escapes.units_of(text), escapes.QUOTED)
-                or []
-            )
+            yield from _views(escapes.without_escapes(own, escapes.QUOTED) or [])
+        if escapes.is_query(plain):
+            spaced = [(" " if c == "+" else c, start, end) for c, start, end in own]
+            yield from _views(escapes.without_escapes(spaced) or [])
         for piece in encodings.pieces(plain):
-            start, end = piece.start, piece.end
-            if units is not None:
-                start, end = units[start][1], units[end - 1][2]
+            start, end = own[piece.start][1], own[piece.end - 1][2]
             if (start, end, piece.text) not in tokens:
                 tokens.add((start, end, piece.text))
                 for content in _contents(piece.text, encodings.MAX_DEPTH):
                     inner = plain_view(content)
                     yield View(inner.text, cased=inner.cased, token=(start, end))
+
+
+def _views(units: escapes.Units) -> Iterator[View]:
+    """Return the view of units, and the one with their parted words as one."""
+    yield _view(units)
+    text = escapes.text_of(units)
+    if line_breaks.parts(text):
+        yield _view(_mended(units, text))
 
 
 def _levels(text: str) -> Iterator[escapes.Units | None]:
@@ -260,7 +282,7 @@ def _levels(text: str) -> Iterator[escapes.Units | None]:
 def _contents(text: str, depth: int) -> Iterator[str]:
     """Return the readings of the content of an encoded token."""
     plain = name_fields.json_as_text(text)
-    yield plain
+    yield from _texts(plain)
     yield from _written(plain, depth - 1)
 
 
@@ -281,10 +303,20 @@ def _written(text: str, depth: int) -> Iterator[str]:
             )
             if not count:
                 return
-            yield text
+            yield from _texts(text)
         if escapes.is_quoted(text):
-            yield escapes.QUOTED.sub(escapes.replacement, text)
+            yield from _texts(escapes.QUOTED.sub(escapes.replacement, text))
+        if escapes.is_query(text):
+            spaced = text.replace("+", " ")
+            yield from _texts(escapes.ESCAPE.sub(escapes.replacement, spaced))
         for piece in encodings.pieces(text) if depth else ():
             if piece.text not in tokens:
                 tokens.add(piece.text)
                 yield from _contents(piece.text, depth)
+
+
+def _texts(text: str) -> Iterator[str]:
+    """Return a text, and the one with its parted words as one."""
+    yield text
+    if line_breaks.parts(text):
+        yield line_breaks.joined(text)

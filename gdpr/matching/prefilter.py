@@ -30,16 +30,14 @@ def among(
     read_fields: ReadFields,
     hints: Hints,
     hits: Hits,
-    literals: Iterable[str] = (),
 ) -> list[int]:
     """Return the indexes of the texts that may name somebody in any of their readings.
 
     ``read_fields`` returns a text as it is searched, made of its words and no others,
-    or None when that is unknown; such a text is returned. ``literals`` are encodings of
-    the names, lowered.
+    or None when that is unknown; such a text is returned.
     """
     folded, joined = _JoinedTexts(_folded(texts)), _JoinedTexts(texts)
-    escaped = joined.containing(_ESCAPES) | folded.containing(literals)
+    escaped = joined.containing(_ESCAPES)
     escaped |= {joined.text_index(at) for at in normalize.quoted_places(joined.body)}
     candidates = {folded.text_index(place) for place in hints(folded.body)}
     candidates |= joined.containing(line_breaks.PLAIN_SIGNS)
@@ -64,11 +62,13 @@ def _encoded(joined: _JoinedTexts, hits: Hits, covered: set[int]) -> set[int]:
     indexes: set[int] = set()
     answers: dict[str, bool] = {}
     end = 0
-    for place in sorted(encodings.suspects(joined.body)):
+    places = [(place, place + 1) for place in encodings.suspects(joined.body)]
+    places += encodings.unbroken(joined.body)
+    for place, last in sorted(places):
         at = joined.text_index(place)
-        if place < end or at in covered or at in indexes:
+        if last <= end or at in covered or at in indexes:
             continue
-        word, end = joined.word_at(place)
+        word, end = joined.word_at(place, last)
         if word not in answers:
             answers[word] = any(map(hits, normalize.readings(word)))
         if answers[word]:
@@ -81,7 +81,7 @@ def _names(text: str | None, hits: Hits, depth: int) -> bool:
         return True
     if any(map(hits, normalize.readings(text, depth))):
         return True
-    if line_breaks.parts(text) and hits(line_breaks.mended(text)):
+    if line_breaks.parts(text) and hits(normalize.fold(line_breaks.joined(text))):
         return True
     return transliteration.is_foreign(text) and hits(transliteration.latin(text))
 
@@ -107,13 +107,13 @@ class _JoinedTexts:
         """Return the index of the text at an offset."""
         return bisect_right(self._next, place)
 
-    def word_at(self, place: int) -> tuple[str, int]:
-        """Return the text between spaces and quotes at an offset, and its end."""
+    def word_at(self, place: int, last: int) -> tuple[str, int]:
+        """Return the text between spaces and quotes around a range, and its end."""
         at = self.text_index(place)
         end = self._next[at] - 1
         start = end - len(self.texts[at])
         first = max(self.body.rfind(sign, start, place) for sign in _BOUNDS)
-        after = [self.body.find(sign, place, end) for sign in _BOUNDS]
+        after = [self.body.find(sign, last - 1, end) for sign in _BOUNDS]
         end = min((at for at in after if at >= 0), default=end)
         return self.body[max(first + 1, start) : end], end
 

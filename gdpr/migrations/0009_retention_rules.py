@@ -44,6 +44,7 @@ class Migration(migrations.Migration):
                 ("last_run_at", models.DateTimeField(blank=True, null=True)),
                 ("erased", models.PositiveIntegerField(default=0)),
                 ("kept", models.PositiveIntegerField(default=0)),
+                ("unreported", models.PositiveIntegerField(default=0)),
                 (
                     "workspace",
                     models.ForeignKey(

@@ -41,6 +41,8 @@ class RetentionRule(models.Model):
     last_run_at = models.DateTimeField(null=True, blank=True)
     erased = models.PositiveIntegerField(default=0)
     kept = models.PositiveIntegerField(default=0)
+    # Erased and not in the journal yet: a killed run leaves some for the next one.
+    unreported = models.PositiveIntegerField(default=0)
 
     class Meta:
         db_table = "gdpr_retention_rules"

@@ -25,6 +25,7 @@ from gdpr.models import OPEN, CalendarFeed, Case, CaseKind
 from memory.accounts.languages import mail_language
 from memory.journal import append as journal
 from memory.models import Membership, User
+from memory.ports import serving
 from memory.rules import errors
 from memory.rules.entries import NewEntry
 from memory.rules.permissions import Actor, Role
@@ -105,6 +106,7 @@ def _reader(token: str) -> tuple[Actor, User, str]:
     )
     if not actor.can(MAY):
         raise errors.NotFound
+    serving.require(feed.workspace_id)
     return actor, feed.user, feed.workspace.slug
 
 

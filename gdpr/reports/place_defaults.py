@@ -89,9 +89,7 @@ PROPOSALS: Final[dict[str, Proposal]] = {
         INTEREST,
     ),
     "imports": _memory(_NAMES_WORDS),
-    "intake": _request(
-        gettext_noop("What people asked by the form, unconfirmed")
-    ),
+    "intake": _request(gettext_noop("What people asked by the form, unconfirmed")),
     "retention": _staff(gettext_noop("Reasons of rules, and who set them"), OPERATE),
     "jobs": _staff(_WHO, OPERATE),
     "providers": _staff(_WHO, OPERATE),

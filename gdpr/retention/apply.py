@@ -13,15 +13,17 @@ from datetime import datetime
 from typing import Final
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from gdpr.models import RetentionRule, SubjectLink
 from gdpr.retention import selection
 from gdpr.retention.selection import Row
+from gdpr.subjects import backfill
 from memory.journal import append as journal
 from memory.journal import archive_erasure
 from memory.journal import erasure as journal_erasure
-from memory.models import Record
+from memory.models import JournalEntry, Record, Workspace
 from memory.records import erasure as records_erasure
 from memory.rules import errors
 from memory.rules.entries import NewEntry
@@ -44,17 +46,36 @@ def _erase_records(workspace_id: str, ids: Sequence[str], by: Actor) -> int:
 
 
 def _erase(place: str, rows: Sequence[Row], by: Actor) -> int:
-    """Erase a batch of one place; return how many rows had any text."""
+    """Erase rows of one place; return how many had any text."""
     workspace_id, ids = by.workspace_id, [row.id for row in rows]
     if place == "records":
         return _erase_records(workspace_id, ids, by)
+    SubjectLink.objects.filter(
+        workspace_id=workspace_id, place=place, row_id__in=ids
+    ).delete()
+    if place == "archive":
+        return archive_erasure.empty_archived(workspace_id, ids)
+    return journal_erasure.erase(workspace_id, ids)
+
+
+def _batch(
+    rule: RetentionRule, place: str, rows: Sequence[Row], by: Actor
+) -> tuple[int, Counter[str]]:
+    """Erase the due rows of a batch in one transaction, with their count.
+
+    A hold, a restriction or a request is placed before it or after it, never between
+    the decision and the erasure: both lock the workspace's row or the entries.
+    """
     with transaction.atomic():
-        SubjectLink.objects.filter(
-            workspace_id=workspace_id, place=place, row_id__in=ids
-        ).delete()
-        if place == "archive":
-            return archive_erasure.empty_archived(workspace_id, ids)
-        return journal_erasure.erase(workspace_id, ids)
+        Workspace.objects.select_for_update().get(pk=by.workspace_id)
+        ids = [row.id for row in rows]
+        entries = JournalEntry.objects.select_for_update().filter(pk__in=ids)
+        list(entries.order_by("pk").values_list("pk", flat=True))
+        due, stays = selection.split(by.workspace_id, rows)
+        erased = _erase(place, due, by) if due else 0
+        rules = RetentionRule.objects.filter(pk=rule.pk)
+        rules.update(unreported=F("unreported") + erased)
+    return erased, stays
 
 
 def _run(rule: RetentionRule, at: datetime, by: Actor) -> tuple[int, Counter[str]]:
@@ -62,45 +83,51 @@ def _run(rule: RetentionRule, at: datetime, by: Actor) -> tuple[int, Counter[str
     erased, stays = 0, Counter[str]()
     live = RetentionRule.objects.filter(pk=rule.pk, active=True, days=rule.days)
     for source in selection.sources(rule, selection.cutoff(rule, at)):
-        for batch in selection.batches(source):
+        for rows in selection.batches(source):
             # It may be switched off, or get another age, while it runs.
             if not live.exists():
                 return erased, stays
-            due, kept = selection.split(rule.workspace_id, batch)
+            started = time.monotonic()
+            count, kept = _batch(rule, source.place, rows, by)
+            erased += count
             stays.update(kept)
-            if due:
-                started = time.monotonic()
-                erased += _erase(source.place, due, by)
-                time.sleep(min(time.monotonic() - started, MAX_PAUSE_SECONDS))
+            time.sleep(min(time.monotonic() - started, MAX_PAUSE_SECONDS))
     return erased, stays
 
 
-def _record(rule: RetentionRule, erased: int, stays: Counter[str], by: Actor) -> None:
+def _record(rule: RetentionRule, stays: Counter[str], by: Actor) -> None:
+    """Note in the journal what was erased since the last note."""
+    live = RetentionRule.objects.select_for_update().filter(pk=rule.pk).first()
+    if live is None or not live.unreported:
+        return
     new = NewEntry(
         entry_type="gdpr.retention_applied",
-        summary=f"Retention rule {rule.pk} erased {erased} rows",
+        summary=f"Retention rule {rule.pk} erased {live.unreported} rows",
         payload={
             "rule_id": rule.pk,
             "place": rule.place,
             "kind": rule.kind,
             "days": rule.days,
-            "erased": erased,
+            "erased": live.unreported,
             "kept": dict(stays),
         },
     )
     journal.write([new], by=by)
+    live.unreported = 0
+    live.save(update_fields=["unreported"])
 
 
 def run(workspace_id: str, *, at: datetime | None = None) -> dict[str, int]:
     """Carry out every active rule of a workspace; return rule id → rows erased."""
     by, moment = system(workspace_id, "retention"), at or timezone.now()
     erased_by_rule: dict[str, int] = {}
+    for alias in selection.unsearched_aliases(workspace_id):
+        backfill.sweep_alias(alias)
     for rule in RetentionRule.objects.filter(workspace_id=workspace_id, active=True):
         erased, stays = _run(rule, moment, by)
         with transaction.atomic():
             rows = RetentionRule.objects.filter(pk=rule.pk)
             rows.update(last_run_at=moment, erased=erased, kept=sum(stays.values()))
-            if erased:
-                _record(rule, erased, stays, by)
+            _record(rule, stays, by)
         erased_by_rule[rule.pk] = erased
     return erased_by_rule

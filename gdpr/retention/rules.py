@@ -134,6 +134,28 @@ def change_days(rule: RetentionRule, days: int, *, by: Actor) -> RetentionRule:
     return _change(rule, {"days": days, "active": False}, "changed", by)
 
 
+def change(
+    rule: RetentionRule,
+    *,
+    days: int | None = None,
+    active: bool | None = None,
+    due: int = 0,
+    by: Actor,
+) -> RetentionRule:
+    """Set another age, or switch a rule on or off, or both, or nothing of it."""
+    if days is None and active is None:
+        detail = "Say what to change: days or active."
+        raise errors.Invalid(detail, code="nothing_to_change")
+    with transaction.atomic():
+        if days is not None:
+            rule = change_days(rule, days, by=by)
+        if active is True:
+            rule = switch_on(rule, due, by=by)
+        elif active is False:
+            rule = switch_off(rule, by=by)
+    return rule
+
+
 def remove(rule: RetentionRule, *, by: Actor) -> None:
     by.require(MAY, rule.workspace_id)
     with transaction.atomic():

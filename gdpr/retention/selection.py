@@ -20,6 +20,7 @@ from django.utils.translation import gettext_noop
 from gdpr import linking
 from gdpr.models import (
     OPEN,
+    Alias,
     Case,
     CaseKind,
     Hold,
@@ -202,6 +203,16 @@ def _waiting_cases(workspace_id: str) -> QuerySet[Case]:
     return Case.objects.filter(
         workspace_id=workspace_id, state__in=OPEN, kind__in=_WAITING
     )
+
+
+def unsearched_aliases(workspace_id: str) -> QuerySet[Alias]:
+    """Return the names of people with an open request that are not searched for yet.
+
+    Until they are, nothing says which rows are about them.
+    """
+    people = _waiting_cases(workspace_id).values("subject_id")
+    rows = Alias.objects.filter(workspace_id=workspace_id, subject_id__in=people)
+    return rows.filter(swept_at=None).select_related("subject")
 
 
 def _of_waiting_people(workspace_id: str, entry_ids: Sequence[str]) -> set[str]:

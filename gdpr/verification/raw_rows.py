@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,16 +38,23 @@ _DEPTH: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row: its key, the rows it belongs to, and its columns as one text."""
+    """A row: its key, the rows it belongs to, and its columns as one text.
+
+    ``facts`` are the columns that the program fills, as another text.
+    """
 
     key: str
     parents: tuple[str, ...]
     text: str
+    facts: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RawTable:
-    """A table of the database, with the columns to read."""
+    """A table of the database, with the columns to read.
+
+    ``order`` are the columns that order the rows of a SQLite table without rowid.
+    """
 
     name: str
     model: type[models.Model] | None
@@ -55,6 +62,7 @@ class RawTable:
     columns: tuple[str, ...]
     byte_columns: frozenset[str]
     parents: tuple[str, ...]
+    order: tuple[str, ...] = ()
 
 
 def _quoted(name: str | None) -> str:
@@ -70,22 +78,31 @@ def tables() -> list[RawTable]:
     }
     lite = connection.vendor == "sqlite"
     schema = _sqlite_schema() if lite else _postgres_schema()
+    orders = _without_rowid() if lite else {}
     return [
-        _table(name, by_name.get(name), columns, "rowid" if lite else "ctid")
+        _table(
+            name,
+            by_name.get(name),
+            columns,
+            orders.get(name) or (("rowid",) if lite else ("ctid",)),
+        )
         for name, columns in sorted(schema.items())
         if not _SHADOW.search(name)
     ]
 
 
 def _table(
-    name: str, model: type[models.Model] | None, columns: dict[str, str], rest: str
+    name: str,
+    model: type[models.Model] | None,
+    columns: dict[str, str],
+    order: tuple[str, ...],
 ) -> RawTable:
     texts = tuple(
         column
         for column, kind in columns.items()
         if column not in NUMBERS and _holds_text(kind)
     )
-    key = rest if model is None else str(model._meta.pk.column)
+    key = order[0] if model is None else str(model._meta.pk.column)
     return RawTable(
         name,
         model,
@@ -93,6 +110,7 @@ def _table(
         texts,
         frozenset(c for c in texts if columns[c].upper() in ("BLOB", "BYTEA")),
         tuple(column for column in _PARENTS if column in columns),
+        () if order[0] in ("rowid", "ctid") else order,
     )
 
 
@@ -116,6 +134,19 @@ def _sqlite_schema() -> dict[str, dict[str, str]]:
             cursor.execute(f"PRAGMA table_info({_quoted(name)})")
             schema[name] = {row[1]: row[2] for row in cursor.fetchall()}
     return schema
+
+
+def _without_rowid() -> dict[str, tuple[str, ...]]:
+    """Return the SQLite tables without rowid, with the columns of their key."""
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA table_list")
+        names = [row[1] for row in cursor.fetchall() if row[2] == "table" and row[4]]
+        keys = {}
+        for name in names:
+            cursor.execute(f"PRAGMA table_info({_quoted(name)})")
+            parts = sorted((row[5], row[1]) for row in cursor.fetchall() if row[5])
+            keys[name] = tuple(column for _, column in parts)
+    return keys
 
 
 def _postgres_schema() -> dict[str, dict[str, str]]:
@@ -192,7 +223,11 @@ def _as_text(table: RawTable, column: str) -> str:
 
 
 def batches(
-    table: RawTable, leave_out: frozenset[str], workspace_id: str, subject_id: str
+    table: RawTable,
+    leave_out: frozenset[str],
+    workspace_id: str,
+    subject_id: str,
+    facts: frozenset[str] = frozenset(),
 ) -> Iterator[list[Row]]:
     """Yield a table's rows of a workspace, without the columns to leave out.
 
@@ -201,17 +236,23 @@ def batches(
     columns = [column for column in table.columns if column not in leave_out]
     if not columns:
         return
-    seam = f" || '{SEAM}' || "
     names = [f"CAST({_quoted(table.key)} AS TEXT)"]
     names += [f"CAST({_quoted(name)} AS TEXT)" for name in table.parents]
-    names.append(seam.join(_as_text(table, column) for column in columns))
+    names.append(_joined(table, [name for name in columns if name not in facts]))
+    names.append(_joined(table, [name for name in columns if name in facts]))
     condition = _condition(table, workspace_id, subject_id)
     read = _sqlite_rows if connection.vendor == "sqlite" else _postgres_rows
     for rows in read(table, ", ".join(names), condition):
         yield [
-            Row(str(first), tuple(str(name or "") for name in others), str(text or ""))
-            for first, *others, text in rows
+            Row(str(key), tuple(str(name or "") for name in others), text, fact_text)
+            for key, *others, text, fact_text in rows
         ]
+
+
+def _joined(table: RawTable, columns: Sequence[str]) -> str:
+    """Return the SQL of columns as one text."""
+    texts = [_as_text(table, column) for column in columns]
+    return f" || '{SEAM}' || ".join(texts) or "''"
 
 
 def _text_of(data: bytes) -> str:
@@ -221,18 +262,43 @@ def _text_of(data: bytes) -> str:
 def _sqlite_rows(
     table: RawTable, names: str, condition: str
 ) -> Iterator[list[tuple[Any, ...]]]:
-    path = Path(str(connection.settings_dict["NAME"])).resolve()
+    if table.order:
+        yield from _rows_by_key(table, names, condition)
+        return
     also = f" AND ({condition})" if condition else ""
     sql = (
         f"SELECT rowid, {names} FROM {_quoted(table.name)} WHERE rowid > ?{also}"  # noqa: S608
         f" ORDER BY rowid LIMIT {BATCH}"
     )
-    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as link:
-        link.text_factory = _text_of
+    with closing(_sqlite_link()) as link:
         last = -(2**63)
         while rows := link.execute(sql, [last]).fetchall():
             last = rows[-1][0]
             yield [row[1:] for row in rows]
+
+
+def _sqlite_link() -> sqlite3.Connection:
+    path = Path(str(connection.settings_dict["NAME"])).resolve()
+    link = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+    link.text_factory = _text_of
+    return link
+
+
+def _rows_by_key(
+    table: RawTable, names: str, condition: str
+) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield the rows of a table without rowid, in the order of its key."""
+    where = f" WHERE {condition}" if condition else ""
+    order = ", ".join(_quoted(name) for name in table.order)
+    sql = (
+        f"SELECT {names} FROM {_quoted(table.name)}{where}"  # noqa: S608
+        f" ORDER BY {order} LIMIT {BATCH} OFFSET ?"
+    )
+    with closing(_sqlite_link()) as link:
+        offset = 0
+        while rows := link.execute(sql, [offset]).fetchall():
+            offset += len(rows)
+            yield rows
 
 
 def _postgres_rows(

@@ -37,6 +37,13 @@ _PHONE: Final = re.compile(
     r"\+?\(?\d(?:[ \t\-./()]{0,3}\d){7,19}"
     r"(?![A-Za-z0-9])(?![,.]\d)"
 )
+# Digits behind such a word are a line, with or without + or 0.
+_CALLED: Final = re.compile(
+    r"(?<![a-z])(?:(?:tele)?(?:phone|fon|fax)|tel|call|calls|called|mobile|cell|mobil"
+    r"|whatsapp|msisdn)[\"'.:=\s]{1,4}"
+    r"(\d(?:[ \t\-./()]{0,3}\d){7,19})(?![a-z0-9])(?![,.]\d)",
+    re.IGNORECASE,
+)
 # Keys of fields that say who.
 _WHO: Final = (
     "user|user_?id|user_?name|username|uid|customer|customer_?id|owner|author|assignee"
@@ -116,6 +123,20 @@ def _is_same_line(one: str, two: str) -> bool:
     )
 
 
+def _has_line(number: str, text: str) -> bool:
+    """Whether a text has a number; digits alone may be an amount.
+
+    Unless the number is registered so, or a word before them says that one calls it.
+    """
+    lines = (match[0] for match in _PHONE.finditer(text))
+    called = (f"+{match[1]}" for match in _CALLED.finditer(text))
+    return any(
+        _is_same_line(number, line)
+        for line in lines
+        if _has_prefix(line) or not _has_prefix(number)
+    ) or any(_is_same_line(number, line) for line in called)
+
+
 # ── The matcher ──────────────────────────────────────────────────────────────
 @dataclass(slots=True)
 class _Sought:
@@ -134,11 +155,13 @@ class SecondMatcher:
     """Finds a person's identifiers in texts, other people's names left out.
 
     ``others`` are the identifiers of the other people of the workspace: a name that
-    somebody else has too, or that is part of theirs, means nobody for certain.
+    somebody else has too, or that is part of theirs, means nobody for certain. With
+    ``exact`` a name is found only as it is registered.
     """
 
     identifiers: Sequence[Identifier]
     others: Sequence[Identifier] = ()
+    exact: bool = False
     _sought: list[_Sought] = field(default_factory=list)
     _of_others: list[_Sought] = field(default_factory=list)
 
@@ -193,18 +216,12 @@ class SecondMatcher:
 
     def _is_in(self, sought: _Sought, text: str) -> bool:
         if sought.digits:
-            lines = (match[0] for match in _PHONE.finditer(ascii_of(text)))
-            # Digits alone may be an amount, unless the number is registered so.
-            return any(
-                _is_same_line(sought.number, line)
-                for line in lines
-                if _has_prefix(line) or not _has_prefix(sought.number)
-            )
+            return _has_line(sought.number, ascii_of(text))
         if sought.literal is not None:
             return sought.literal.search(_plain(text)) is not None
         assert sought.name is not None  # noqa: S101
         reduced = Text(text)
-        own = list(sought.name.stretches(reduced))
+        own = list(sought.name.stretches(reduced, exact=self.exact))
         return bool(own) and not self._all_of_others(own, reduced)
 
     def _all_of_others(self, own: Sequence[Stretch], text: Text) -> bool:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_noop
 
 from gdpr.data_map import memory_files, registry
 from gdpr.data_map.base import Person, Trace
-from gdpr.data_map.table_holder import TableHolder
+from gdpr.data_map.table_holder import Table, TableHolder
 from gdpr.matching.common_words import Reach, reach
 from gdpr.verification import raw_rows
 from gdpr.verification.raw_rows import RawTable, Row
@@ -48,7 +48,8 @@ ACTING: Final[dict[str, frozenset[str]]] = {
 # Rows at a time, and files: memory files are small.
 FILES: Final = 200
 BY_SECOND: Final = gettext_noop(
-    "found by the second matcher; add that form as an alias and plan again"
+    "found by the second matcher; plan again and decide on the row where the plan"
+    " offers it, or correct its text"
 )
 SECOND: Final = gettext_noop(
     "{rows} rows of {tables} tables and {files} memory files read raw and searched"
@@ -64,13 +65,16 @@ LOGINS: Final = gettext_noop(
     " not sought in; the plan names each row that it keeps for that."
 )
 ONLY_FIRST: Final = gettext_noop(
-    "Browser sessions, which are compressed, free patterns and identifiers that"
-    " somebody else has too were sought by the first matcher only."
+    "Browser sessions, which are compressed, free patterns, identifiers that somebody"
+    " else has too and telephone numbers written without + or 0 where no word says"
+    " that they are one were sought by the first matcher only."
 )
+# Between the row and the row that it belongs to.
+_OF: Final = " of "
 _MARKS: Final = (memory_files.LINES_MARK, memory_files.CARD_MARK)
 
 
-def matcher_of(person: Person) -> SecondMatcher:
+def matcher_of(person: Person, *, exact: bool = False) -> SecondMatcher:
     """Return the matcher of a person's identifiers; empty for a correction's words.
 
     Where an identifier is sought is what the first matcher's rules say.
@@ -80,7 +84,7 @@ def matcher_of(person: Person) -> SecondMatcher:
     if len(own) == 0:
         return SecondMatcher([])
     others = person.others_matcher.names_known
-    return SecondMatcher(own, [Identifier(n.kind, n.value) for n in others])
+    return SecondMatcher(own, [Identifier(n.kind, n.value) for n in others], exact)
 
 
 def _in_texts(kind: str, value: str) -> bool:
@@ -92,16 +96,23 @@ def search(person: Person, report: Report, beat: Beat = no_beat) -> None:
     matcher = matcher_of(person)
     if not len(matcher):
         return
+    # Programs fill these columns; the first search takes only sure forms there, so
+    # that nobody could decide on another one.
+    exact = matcher_of(person, exact=True)
     places = _places()
     seen = {(trace.place, trace.row_id or trace.where) for trace in report.traces}
     for table in raw_rows.tables():
         report.tables += 1
         for rows in raw_rows.batches(
-            table, _left_out(table), person.workspace_id, person.subject_id
+            table,
+            _left_out(table),
+            person.workspace_id,
+            person.subject_id,
+            _facts(table),
         ):
             beat()
             report.rows += len(rows)
-            for row in _naming(rows, matcher):
+            for row in _naming(rows, matcher, exact):
                 trace = _trace(table, row, places, person)
                 if trace and not seen & {(trace.place, i) for i in _ids(trace)}:
                     report.traces.append(trace)
@@ -120,20 +131,37 @@ def search(person: Person, report: Report, beat: Beat = no_beat) -> None:
 
 
 # ── Rows ─────────────────────────────────────────────────────────────────────
-def _naming(rows: Sequence[Row], matcher: SecondMatcher) -> list[Row]:
+def _naming(
+    rows: Sequence[Row], matcher: SecondMatcher, exact: SecondMatcher
+) -> list[Row]:
     """Return the rows that name the person; equal texts are searched once."""
-    texts = list({row.text for row in rows})
-    hits = {texts[at] for at in matcher.among(texts)}
-    return [row for row in rows if row.text in hits] if hits else []
+    texts = _hits({row.text for row in rows}, matcher)
+    facts = _hits({row.facts for row in rows if row.facts}, exact)
+    return [row for row in rows if row.text in texts or row.facts in facts]
+
+
+def _hits(texts: set[str], matcher: SecondMatcher) -> set[str]:
+    ordered = list(texts)
+    return {ordered[at] for at in matcher.among(ordered)}
+
+
+def _declared(table: RawTable) -> Iterator[Table]:
+    for holder in registry.ALL:
+        for declared in holder.declarations if isinstance(holder, TableHolder) else ():
+            if declared.model is table.model:
+                yield declared
+
+
+def _facts(table: RawTable) -> frozenset[str]:
+    """Return the columns that the program fills."""
+    return frozenset(name for declared in _declared(table) for name in declared.facts)
 
 
 def _left_out(table: RawTable) -> frozenset[str]:
     """Return the columns that are kept: who acted, declared ones, keys of others."""
     kept = set(ACTING.get(table.name, ()))
-    for holder in registry.ALL:
-        for declared in holder.declarations if isinstance(holder, TableHolder) else ():
-            if declared.model is table.model:
-                kept.update(declared.keeps)
+    for declared in _declared(table):
+        kept.update(declared.keeps)
     if table.model is not None:
         fields = table.model._meta.concrete_fields
         kept.update(str(field.column) for field in fields if field.is_relation)
@@ -168,11 +196,19 @@ def _trace(
     if ids & spared:
         return None
     parent = next((each for each in row.parents if each), "")
-    return Trace(place, f"{table.name} {row.key}", BY_SECOND, parent or row_id)
+    where = f"{table.name} {row.key}" + (f"{_OF}{parent}" if parent else "")
+    return Trace(place, where, BY_SECOND, parent or row_id)
 
 
 def _ids(trace: Trace) -> set[str]:
-    return {trace.row_id, trace.where.partition(" ")[2]}
+    return {trace.row_id, trace.where.partition(" ")[2].partition(_OF)[0]}
+
+
+def row_of(where: str) -> tuple[str, str, str]:
+    """Return the table, key and parent that a trace names; "" for what it has not."""
+    row, _, parent = where.partition(_OF)
+    table, _, key = row.rpartition(" ")
+    return table, key, parent
 
 
 # ── Memory files ─────────────────────────────────────────────────────────────

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from anyascii import anyascii
@@ -25,6 +26,9 @@ _ENDINGS: Final = ("s", "ego", "emu", "owi")
 _IN_ORDER: Final = re.compile(r"[^A-Za-z0-9\x1f]{1,16}")
 _TURNED: Final = re.compile(r",?[ \t+]{1,2}|[,_+\-.]|,?\r?\n[ \t]{0,4}")
 _SPACE: Final = re.compile(r"\.?[ \t]{1,2}|\r?\n")
+# Between two words of one name, or of a double name.
+_CLOSE: Final = re.compile(r"\.?[ \t+]{0,2}|[_\-'.]")
+_AS_WRITTEN: Final = re.compile(r"\.?[ \t+_\-']{1,2}|\r?\n[ \t]{0,4}")
 
 
 def ascii_of(text: str) -> str:
@@ -117,7 +121,11 @@ class Name:
         """Return for each word the strings one of which every match contains."""
         return [spellings | {*map(_shrunk, spellings)} for spellings in self.words]
 
-    def stretches(self, text: Text) -> Iterator[Stretch]:
+    def stretches(self, text: Text, *, exact: bool = False) -> Iterator[Stretch]:
+        """Yield where a text has the name; ``exact``: only as it is registered."""
+        if exact:
+            yield from self._as_registered(text)
+            return
         for tokens in (text.words, text.parts):
             for at, token in enumerate(tokens):
                 if not token.spellings.isdisjoint(self._joined):
@@ -126,9 +134,25 @@ class Name:
                     if "@" not in around:
                         yield token.start, token.end
                 for number, order in enumerate(self._orders):
-                    end = _sequence(text, tokens, at, order, is_turned=number > 0)
-                    if end is not None:
+                    is_turned = number > 0
+                    end = _sequence(text, tokens, at, order, is_turned=is_turned)
+                    if end is not None and not (
+                        is_turned and _is_among_names(text, tokens, at, len(order))
+                    ):
                         yield token.start, end
+
+    def _as_registered(self, text: Text) -> Iterator[Stretch]:
+        for at in range(len(text.words) - len(self.words) + 1):
+            tokens = text.words[at : at + len(self.words)]
+            is_name = all(
+                not token.spellings.isdisjoint(word)
+                for token, word in zip(tokens, self.words, strict=True)
+            )
+            if is_name and all(
+                _AS_WRITTEN.fullmatch(text.between(left, right))
+                for left, right in pairwise(tokens)
+            ):
+                yield tokens[0].start, tokens[-1].end
 
 
 def _orders(value: str) -> Iterator[tuple[frozenset[str], ...]]:
@@ -198,6 +222,30 @@ def _sequence(
             return None
         gaps, at = 0, at + 2
     return tokens[at].end
+
+
+def _is_among_names(text: Text, tokens: Sequence[_Token], at: int, length: int) -> bool:
+    """Whether a turned name may be the ends of two names of a list.
+
+    “Anna Keller, Maria Berg” is not about Maria Keller. Among small letters any word
+    beside it may be a name.
+    """
+    name = tokens[at : at + length]
+    inner = "".join(text.between(left, right) for left, right in pairwise(name))
+    is_small = not all(token.is_capital for token in name)
+    is_prose = re.search(r"[\s,+]", inner) is not None
+    pairs = []
+    if at > 0:
+        pairs.append((tokens[at - 1], text.between(tokens[at - 1], name[0])))
+    if at + length < len(tokens):
+        after = tokens[at + length]
+        pairs.append((after, text.between(name[-1], after)))
+    return any(
+        _CLOSE.fullmatch(between) is not None
+        and text.ascii[beside.start].isalpha()
+        and (beside.is_capital or (is_small and is_prose))
+        for beside, between in pairs
+    )
 
 
 def _is_middle(

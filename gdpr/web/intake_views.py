@@ -130,6 +130,7 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
     try:
         row = intake.by_token(token)
         context: dict[str, Any] = {"name": _name(row.workspace), "state": "confirming"}
+        context |= {"waiting": row, "asks": dict(KINDS)[CaseKind(row.kind)]}
         if request.method == "POST":
             case = intake.confirm(token).case
             zone = privacy_settings.zone(privacy_settings.of(case.workspace_id))

@@ -29,9 +29,23 @@ def jwt(text: str) -> str:
     return f"{head}.{body}.c2lnbmF0dXJlLXgx"
 
 
+def escaped_bytes(text: str, sign: str) -> str:
+    return "".join(f"{sign}{byte:02X}" for byte in text.encode())
+
+
+def broken(text: str) -> str:
+    """Return every byte, and the line broken within the middle character."""
+    signs = escaped_bytes(text, "=")
+    middle = len(signs) // 6 * 3
+    return f"{signs[:middle]}=\n{signs[middle:]}"
+
+
 def quoted(text: str) -> str:
-    """Return every third character as a byte, and the line broken in the middle."""
-    signs = [f"={ord(c):02X}" if at % 3 == 0 else c for at, c in enumerate(text)]
+    """Return every third character as bytes, and the line broken in the middle."""
+    signs = [
+        escaped_bytes(c, "=") if at % 3 == 0 or not c.isascii() else c
+        for at, c in enumerate(text)
+    ]
     middle = len(signs) // 2
     return "".join(signs[:middle]) + "=\r\n" + "".join(signs[middle:])
 
@@ -40,7 +54,7 @@ def quoted(text: str) -> str:
 ENCODED: Final[dict[str, tuple[Callable[[str], str], ...]]] = {
     "escapes": (
         lambda text: "".join(f"\\u{ord(c):04x}" for c in text),
-        lambda text: "".join(f"%{ord(c):02X}" for c in text),
+        lambda text: escaped_bytes(text, "%"),
         lambda text: "".join(f"&#{ord(c)};" for c in text),
     ),
     "base64": (
@@ -58,7 +72,7 @@ ENCODED: Final[dict[str, tuple[Callable[[str], str], ...]]] = {
         lambda text: text.encode().hex(),
         lambda text: f"0x{text.upper().encode().hex().upper()}",
     ),
-    "quoted_printable": (quoted,),
+    "quoted_printable": (quoted, broken),
     "twice": (
         lambda text: base64(base64(text)),
         lambda text: base64(text).encode().hex(),

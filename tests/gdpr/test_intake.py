@@ -33,6 +33,14 @@ def opened(world: World, settings: Any) -> str:
     return f"/requests/{world.acme.slug}/"
 
 
+def _shared_address(world: World) -> None:
+    for _ in range(2):
+        make.subject(world).aliases.create(
+            workspace=world.acme, kind="email", value="both@example.org",
+            folded="both@example.org", added_by="test",
+        )  # fmt: skip
+
+
 def link() -> str:
     match = LINK.search(str(django_mail.outbox[-1].body))
     assert match is not None
@@ -139,14 +147,69 @@ def test_what_nobody_confirms_is_deleted(opened: str) -> None:
     assert not IntakeRequest.objects.exists()
 
 
-def test_too_many_waiting_requests_are_refused(
+def test_of_too_many_waiting_requests_the_oldest_goes(
     opened: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(intake, "MAX_WAITING", 1)
     Client().post(opened, FORM)
-    answer = Client().post(opened, {**FORM, "email": "other@example.org"})
-    assert answer.status_code == 429
-    assert IntakeRequest.objects.count() == 1
+    Client().post(opened, {**FORM, "email": "other@example.org"})
+    assert IntakeRequest.objects.get().email == "other@example.org"
+
+
+def test_the_same_kind_again_replaces_what_waits_and_is_shown(opened: str) -> None:
+    """Somebody else may have typed the first: the link shows what would be sent."""
+    for text in ("By a stranger", "By herself"):
+        Client().post(opened, {**FORM, "text": text})
+    assert len(django_mail.outbox) == 1
+    page = Client().get(link()).content.decode()
+    assert "By herself" in page
+    assert "By a stranger" not in page
+    assert "Erase my data" in page
+
+
+def test_another_kind_has_a_mail_of_its_own(opened: str) -> None:
+    for kind in ("access", "erasure"):
+        Client().post(opened, {**FORM, "kind": kind})
+    assert len(django_mail.outbox) == IntakeRequest.objects.count() == 2
+
+
+def test_another_correction_is_noted_with_its_words(world: World) -> None:
+    for right in ("Bergen", "Oslo"):
+        body = {
+            "kind": "rectification", "email": "mara@example.org",
+            "correction": {"wrong": "lives in Rome", "right": right},
+        }  # fmt: skip
+        world.api("compliance").post("/gdpr/requests", body)
+    case = Case.objects.get(workspace=world.acme)
+    note = CaseEvent.objects.get(case=case, kind="note")
+    assert "right: Oslo" in note.text
+
+
+def test_a_proven_address_of_two_people_opens_a_case_with_a_note(
+    world: World, opened: str
+) -> None:
+    _shared_address(world)
+    Client().post(opened, {**FORM, "email": "both@example.org"})
+    answer = Client().post(link())
+    assert answer.status_code == 200
+    assert "Several people" not in answer.content.decode()
+    case = Case.objects.get(workspace=world.acme)
+    assert "Several people" in CaseEvent.objects.get(case=case, kind="note").text
+
+
+@pytest.mark.parametrize("way", ["form", "confirm"])
+def test_a_workspace_that_is_not_served_takes_no_request(
+    opened: str, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    Client().post(opened, FORM)
+    path = opened if way == "form" else link()
+
+    def refuse(_workspace_id: str) -> None:
+        raise errors.Unavailable("Erasures wait", code="erasures_waiting")
+
+    monkeypatch.setattr(intake.serving, "require", refuse)
+    assert Client().post(path, FORM).status_code == 503
+    assert not Case.objects.exists()
 
 
 def test_a_correction_needs_both_halves(world: World, opened: str) -> None:
@@ -178,12 +241,7 @@ def test_who_may_forward(world: World) -> None:
 
 
 def test_an_address_of_two_people_is_refused(world: World) -> None:
-    for _ in range(2):
-        person = make.subject(world)
-        person.aliases.create(
-            workspace=world.acme, kind="email", value="both@example.org",
-            folded="both@example.org", added_by="test",
-        )  # fmt: skip
+    _shared_address(world)
     new = NewRequest(kind=CaseKind.ACCESS, email="both@example.org")
     with pytest.raises(errors.Conflict) as error:
         receive(new, by=world.actor("compliance"))

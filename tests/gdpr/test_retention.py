@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -10,8 +11,9 @@ from django.utils import timezone
 
 from gdpr.cases import legal_holds
 from gdpr.cases.legal_holds import NewHold
+from gdpr.intake.receive import NewRequest, receive
 from gdpr.models import CaseKind, RetentionRule
-from gdpr.retention import apply, rules
+from gdpr.retention import apply, rules, selection
 from gdpr.retention.rules import NewRule
 from gdpr.subjects import restriction
 from memory import records
@@ -167,6 +169,61 @@ def test_nobody_switches_on_more_than_was_shown(world: World) -> None:
         rules.switch_on(rule, 0, by=owner)
     assert error.value.problem_code == "more_rows_due"
     assert not rules.get(owner, rule.pk).active
+
+
+def test_what_is_restricted_while_a_batch_is_judged_stays(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The decision is made again once writers wait."""
+    entry = old(world)
+    switched_on(world)
+    batches = selection.batches
+
+    def late(source: selection.Source) -> Iterator[list[selection.Row]]:
+        for rows in batches(source):
+            JournalEntry.objects.filter(pk=entry.pk).update(
+                restricted_at=timezone.now()
+            )
+            yield rows
+
+    monkeypatch.setattr(selection, "batches", late)
+    apply.run(world.acme.id)
+    assert text_of(entry) == entry.summary
+
+
+def test_what_a_killed_run_erased_is_in_the_journal_after_the_next(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selection, "BATCH", 1)
+    entries = [old(world, f"Talk {n}", 40 + n) for n in range(2)]
+    rule = switched_on(world)
+    erase, calls = apply._erase, []
+
+    def killed(*parts: Any) -> int:
+        calls.append(parts)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return erase(*parts)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(apply, "_erase", killed)
+        with pytest.raises(KeyboardInterrupt):
+            apply.run(world.acme.id)
+    apply.run(world.acme.id)
+    assert [text_of(entry) for entry in entries] == ["", ""]
+    written = JournalEntry.objects.filter(entry_type="gdpr.retention_applied")
+    assert [row.payload["erased"] for row in written] == [2]
+    assert rule.pk == written[0].payload["rule_id"]
+
+
+def test_names_of_people_who_ask_are_searched_for_first(world: World) -> None:
+    """Rows of somebody who was registered for the request are not linked yet."""
+    entry = old(world, "mara@example.org likes boats")
+    switched_on(world)
+    new = NewRequest(kind=CaseKind.ACCESS, email="mara@example.org")
+    receive(new, by=world.actor("compliance"))
+    apply.run(world.acme.id)
+    assert text_of(entry) == entry.summary
 
 
 def test_another_age_switches_it_off(world: World) -> None:

@@ -68,6 +68,11 @@ CERTAIN = {
     "script without spaces": "联系王伟吧",
     "address": f"write to {MAIL}.",
     "address with a label": "zorelle.quax+news@example.com",
+    "surname first in a list": "Olsen, Ida\nQuaxbørgsen, Zorélle\nBerg, Otto",
+    "surname first, file": "quaxborgsen_zorelle.pdf",
+    "number behind a word": "tel: 491512345678",
+    "number behind a verb": "call 491512345678 now",
+    "number of a field": '{"phone": 491512345678}',
     "user id": "seen: usr-88213",
     "handle": "@zq_rocks",
     "national number": "call 0151 2345678 now",
@@ -95,6 +100,19 @@ NOT_CERTAIN = {
     "two people": "Zorélle and Quaxbørgsen",
     "a list": "Quaxbørgsen; Zorélle",
     "end of a sentence": "Quaxbørgsen. Zorélle",
+    "list of people": "guests: Ida Quaxbørgsen, Zorélle Smith and Otto Berg",
+    "list of two": "Zorélle Quaxbørg and Ida Quaxbørgsen, Zorélle",
+    "list in lines": "guests: Ida Quaxbørgsen\nZorélle Smith\nOtto Berg",
+    "list with dashes": "- Ida Quaxbørgsen,\n  Zorélle Smith",
+    "list in small letters": "ida quaxborgsen, zorelle smith and otto berg",
+    "list in a row": "Ida Quaxbørgsen Zorélle Smith",
+    "no space after a sentence": "Ida Quaxbørgsen.Zorélle Smith",
+    "list in an address": "q=Ida+Quaxborgsen%2C+Zorelle+Smith",
+    "list in camel case": "IdaQuaxborgsenZorelleSmith",
+    "list encoded": _b64("Ida Quaxbørgsen, Zorélle Smith and Otto Berg"),
+    "capitalised word before": "Likes Quaxbørgsen, Zorélle Ludovika",
+    "capitalised word after": "Quaxbørgsen, Zorélle Ludovika",
+    "double name": "Olsen-Quaxbørgsen, Zorélle",
     "two columns": f"Zorélle{SEAM}Quaxbørgsen",
     "somebody else's longer name": "Zorélle Maria Quaxbørgsen-Olsen",
     "somebody else's address": "zorelle.quaxborgsen@other.example",
@@ -123,6 +141,12 @@ def test_a_certain_form_is_found(form: str) -> None:
 @pytest.mark.parametrize("form", NOT_CERTAIN)
 def test_what_may_mean_somebody_else_is_left(form: str) -> None:
     assert MATCHER.among([NOT_CERTAIN[form]]) == set()
+
+
+def test_an_exact_matcher_finds_a_name_only_as_it_is_registered() -> None:
+    exact = SecondMatcher(OWN, OTHERS, exact=True)
+    texts = [NAME.upper(), "Quaxbørgsen, Zorélle", "Zorélle Maria Quaxbørgsen", MAIL]
+    assert exact.among(texts) == {0, 3}
 
 
 def test_a_name_that_somebody_else_has_too_is_nobodys() -> None:

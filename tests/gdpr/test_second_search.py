@@ -11,14 +11,16 @@ from django.conf import settings
 from django.db import connection
 
 from gdpr import erasure
+from gdpr.cases import dry_run
+from gdpr.cases import workflow as cases
 from gdpr.data_map import registry
 from gdpr.data_map.base import Person
 from gdpr.matching import patterns
 from gdpr.matching.matcher import Matcher
-from gdpr.models import CaseState
+from gdpr.models import Case, CaseState, Verdict
 from gdpr.verification import raw_rows, second_search
 from gdpr.verification.report import Report
-from memory.models import JournalEntry, WorkspaceSetting
+from memory.models import JobRun, JournalEntry, WorkspaceSetting
 from tests.gdpr import erasing
 from tests.gdpr.erasing import MAIL, NAME
 from tests.world import World
@@ -77,6 +79,76 @@ def test_a_column_that_nobody_declared_is_read(shared_world: World) -> None:
         with connection.cursor() as cursor:
             cursor.execute("DROP TABLE foreign_notes")
     assert trace.where.startswith("foreign_notes ")
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite's tables")
+def test_a_table_without_rowid_is_read(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(raw_rows, "BATCH", 2)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE TABLE foreign_notes (id TEXT, part INTEGER, said TEXT,"
+            " PRIMARY KEY (id, part)) WITHOUT ROWID"
+        )
+        for key, said in (("a", "x"), ("b", "x"), ("c", f"about {MAIL}"), ("d", "x")):
+            cursor.execute("INSERT INTO foreign_notes VALUES (%s, 1, %s)", [key, said])
+    try:
+        (trace,) = _report(shared_world).traces
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TABLE foreign_notes")
+    assert trace.where == "foreign_notes c"
+
+
+def test_in_what_programs_fill_a_name_counts_only_as_it_is_registered(
+    shared_world: World,
+) -> None:
+    def run(slot: str, note: str) -> JobRun:
+        return JobRun.objects.create(
+            workspace=shared_world.acme,
+            name="episodic.index.decay",
+            slot=slot,
+            counts={"note": note},
+        )
+
+    run("turned", "note: Lopez-Quintanilla, Maria")
+    row = run("plain", f"note: {NAME}")
+    (trace,) = _report(shared_world).traces
+    assert (trace.place, trace.row_id) == ("jobs", str(row.pk))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "is_left"), [(Verdict.SPARED, True), (Verdict.THEIRS, False)]
+)
+def test_a_row_that_only_the_second_finds_is_decided_in_the_next_plan(
+    shared_world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    verdict: Verdict,
+    is_left: bool,
+) -> None:
+    row = shared_world.entry(f"{NAME} was here")
+    case = erasing.opened(shared_world, erasing.maria(shared_world))
+
+    def blind(value: str) -> patterns.Shape | None:
+        return None
+
+    with monkeypatch.context() as patched:
+        patched.setitem(patterns._MAKERS, "name", blind)
+        patched.setattr(Matcher, "_index_forms", lambda *_: None)
+        erasing.started(shared_world, case)
+        erasure.run(case.workspace_id, case.pk)
+        plan = erasing.planned(shared_world, Case.objects.get(pk=case.pk))
+        assert dry_run.doubts(plan)["ids"] == {"journal": [row.id]}
+        plan = erasing.plan_and_decide(shared_world, case, verdict)
+        fresh = Case.objects.get(pk=case.pk)
+        phrase = cases.phrase(fresh, plan.plan_hash)
+        by = shared_world.actor("compliance")
+        erasure.start(fresh, plan.plan_hash, phrase, by=by)
+        erasure.run(case.workspace_id, case.pk)
+    case.refresh_from_db()
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
+    assert (JournalEntry.objects.get(pk=row.pk).erased_at is None) is is_left
 
 
 def test_a_memory_file_is_read(shared_world: World) -> None:

@@ -362,6 +362,7 @@ def test_a_lost_lease_ends_the_search_of_bytes(
         raise RuntimeError("Somebody else has the case.")
 
     monkeypatch.setattr(file_scan, "search", endless)
+    monkeypatch.setattr(file_scan, "holding", lambda *_: {})
     with pytest.raises(RuntimeError, match="else has the case"):
         search.search_bytes(_person(shared_world), set(), Report(), lose_lease)
     assert stopped.is_set()
