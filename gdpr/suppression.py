@@ -238,10 +238,10 @@ def refuse(
 ) -> None:
     """Raise Conflict ``subject_suppressed`` when a text or subject is suppressed."""
     hashes = {digest for digest, _, _ in digests}
-    who = list(subjects)
-    if any(is_named(workspace_id, subject, hashes) for subject in who) or any(
+    person = list(subjects)
+    if any(is_named(workspace_id, subject, hashes) for subject in person) or any(
         suppressed_pieces(workspace_id, text, digests)
-        for text in (*texts, *who)
+        for text in (*texts, *person)
         if text
     ):
         detail = gettext(

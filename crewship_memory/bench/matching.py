@@ -19,15 +19,17 @@ def counts(row_count: int) -> dict[str, dict[str, int]]:
     Rows that mean the person are counted as ``hers``, all others as ``others``. Each
     row is judged for each person.
     """
-    names = [Name(str(n), "name", who.name) for n, who in enumerate(name_rows.PEOPLE)]
+    names = [
+        Name(str(n), "name", person.name) for n, person in enumerate(name_rows.PEOPLE)
+    ]
     rows = name_rows.rows(row_count)
     result: dict[str, Counter[str]] = {}
     for number, name in enumerate(names):
-        others = [other for other in names if other is not name]
-        matcher = registry.matcher_of([name], others)
+        other_items = [other for other in names if other is not name]
+        matcher = registry.matcher_of([name], other_items)
         for row in rows:
-            whose = "hers" if row.meant == number else "others"
-            label = f"{whose}_{_LABELS[matcher.sign(row.text)]}"
+            owners = "hers" if row.meant == number else "others"
+            label = f"{owners}_{_LABELS[matcher.sign(row.text)]}"
             result.setdefault(row.kind, Counter())[label] += 1
     return {kind: dict(sorted(count.items())) for kind, count in result.items()}
 
@@ -42,18 +44,18 @@ def measure(row_count: int = ROWS) -> dict[str, Any]:
     total: Counter[str] = Counter()
     for count in by_kind.values():
         total.update(count)
-    hers = sum(n for label, n in total.items() if label.startswith("hers"))
+    her_rows = sum(n for label, n in total.items() if label.startswith("hers"))
     sure, proposed = total["hers_sure"], total["hers_proposed"]
     return {
         "rows": row_count,
         "people": len(name_rows.PEOPLE),
         "sure": {
             "precision": _share(sure, sure + total["others_sure"]),
-            "recall": _share(sure, hers),
+            "recall": _share(sure, her_rows),
         },
         "proposed": {
             "precision": _share(proposed, proposed + total["others_proposed"]),
-            "recall_with_sure": _share(sure + proposed, hers),
+            "recall_with_sure": _share(sure + proposed, her_rows),
         },
         "by_kind": by_kind,
     }

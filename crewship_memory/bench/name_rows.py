@@ -103,15 +103,19 @@ def _kinds() -> Iterator[Iterator[tuple[str, int | None, str]]]:
     numbered = list(enumerate(PEOPLE))
     for kind, forms in (("whole", _WHOLE), ("part", _PARTS)):
         yield cycle(
-            [(_forms(form, who), n, kind) for form in forms for n, who in numbered]
+            [
+                (_forms(form, person), n, kind)
+                for form in forms
+                for n, person in numbered
+            ]
         )
     yield cycle(
-        [(_forms(form, who), None, "other") for form in _OTHERS for who in PEOPLE]
+        [(_forms(form, person), None, "other") for form in _OTHERS for person in PEOPLE]
     )
-    yield cycle([(name, None, "near") for who in PEOPLE for name in who.alike])
-    yield cycle([(text, None, "word") for who in PEOPLE for text in who.words])
+    yield cycle([(name, None, "near") for person in PEOPLE for name in person.alike])
+    yield cycle([(text, None, "word") for person in PEOPLE for text in person.words])
     yield cycle([("nobody", None, "nobody")])
-    yield cycle([(who.first, n, "first name") for n, who in numbered])
+    yield cycle([(person.first, n, "first name") for n, person in numbered])
 
 
 def _endless() -> Iterator[NamedRow]:
@@ -119,9 +123,9 @@ def _endless() -> Iterator[NamedRow]:
     for number in range(10**9):
         sentence = _SENTENCES[number % len(_SENTENCES)]
         for forms in kinds:
-            form, meant, kind = next(forms)
+            form, meaning, kind = next(forms)
             text = form if kind == "word" else sentence.replace("{}", form)
-            yield NamedRow(text.replace("{n}", str(100 + number)), meant, kind)
+            yield NamedRow(text.replace("{n}", str(100 + number)), meaning, kind)
 
 
 def rows(count: int) -> list[NamedRow]:

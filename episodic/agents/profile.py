@@ -145,8 +145,8 @@ def agent_page(actor: Actor, agent_id: str) -> AgentPage:
     keys = None
     if actor.can("keys.read"):
         rows = AgentKey.objects.filter(workspace_id=actor.workspace_id, agent=agent)
-        ordered = sorted(rows, key=lambda key: key.state != "active")
-        keys = tuple(ordered)
+        ordered_rows = sorted(rows, key=lambda key: key.state != "active")
+        keys = tuple(ordered_rows)
     return AgentPage(
         facts=facts,
         profile=_profile(actor, Q(agent_id=agent.id), agent.crew_id, agent),
@@ -186,13 +186,13 @@ def _sums(actor: Actor, agents: Mapping[str, Agent]) -> CrewSums:
 def _profile(actor: Actor, owned: Q, crew_id: str, agent: Agent | None) -> Profile:
     entries = queries.visible_entries(actor).filter(owned)
     newest = entries.order_by("-ts", "-seq")
-    held = HeldFile.objects.filter(owned, workspace_id=actor.workspace_id)
+    held_rows = HeldFile.objects.filter(owned, workspace_id=actor.workspace_id)
     records = Record.objects.filter(owned, workspace_id=actor.workspace_id)
     return Profile(
         knowledge=_knowledge(newest),
         files=_files(actor, crew_id, agent),
         records=records.filter(status=RecordStatus.CURRENT).count(),
-        held=_held(held) if actor.can("quarantine.read") else None,
+        held=_held(held_rows) if actor.can("quarantine.read") else None,
         questions=_questions(actor, agent) if agent else (),
         log_is_on=workspace_settings.value(actor.workspace_id, RECALL_LOG),
         health=_health(actor, crew_id, agent),
@@ -230,8 +230,8 @@ def _files(actor: Actor, crew_id: str, agent: Agent | None) -> Files:
     rows = restricted.visible_files(rows, actor)
     total = rows.count()
     over = list(rows.filter(agent_facts.over_cap_files())[:FILES_LISTED])
-    others = rows.exclude(pk__in=[row.pk for row in over]).order_by("-updated_at")
-    listed = [*over, *others[: FILES_LISTED - len(over)]]
+    other_items = rows.exclude(pk__in=[row.pk for row in over]).order_by("-updated_at")
+    lines = [*over, *other_items[: FILES_LISTED - len(over)]]
     owner_id = agent.id if agent else crew_id
     return Files(
         rows=tuple(
@@ -241,7 +241,7 @@ def _files(actor: Actor, crew_id: str, agent: Agent | None) -> Files:
                 Usage(row.bytes, paths.place_of(row).rule.cap),
                 row.updated_at,
             )
-            for row in listed
+            for row in lines
         ),
         total=total,
     )

@@ -100,8 +100,8 @@ def with_reported(
         return
     for row_id, fate in _reported(case, holder).items():
         if row_id not in ids:
-            why = GOES_WHOLE if fate is Fate.DELETE else STAYS
-            yield RowMatch(row_id, fate, why, doubtful=True)
+            reason = GOES_WHOLE if fate is Fate.DELETE else STAYS
+            yield RowMatch(row_id, fate, reason, doubtful=True)
 
 
 def _reported(case: Case, holder: Holder) -> dict[str, Fate]:

@@ -108,17 +108,17 @@ def doubts(plan: CasePlan | None) -> dict[str, Any]:
     """
     none: dict[str, Any] = {"total": 0, "undecided": 0, "rows": []}
     none |= {"proposed": {}, "by_form": {}, "ids": {}}
-    stored = {**none, **(plan.body.get("doubts", {}) if plan else {})}
-    if stored["ids"]:
+    stored_text = {**none, **(plan.body.get("doubts", {}) if plan else {})}
+    if stored_text["ids"]:
         # A plan of an earlier release has no forms.
-        return {**stored, "by_form": {WORD: stored["ids"]}}
-    for by_place in stored["by_form"].values():
+        return {**stored_text, "by_form": {WORD: stored_text["ids"]}}
+    for by_place in stored_text["by_form"].values():
         for place, ids in by_place.items():
-            stored["ids"] = {
-                **stored["ids"],
-                place: [*stored["ids"].get(place, ()), *ids],
+            stored_text["ids"] = {
+                **stored_text["ids"],
+                place: [*stored_text["ids"].get(place, ()), *ids],
             }
-    return stored
+    return stored_text
 
 
 def _sample(row: RowMatch) -> dict[str, Any]:
@@ -176,15 +176,15 @@ class DryRun:
             if row.doubtful or (result.name, row.row_id) in self.verdicts
         ]
         lines.sort(key=lambda line: (line["verdict"] is not None, line["form"]))
-        undecided = [line for line in lines if line["verdict"] is None]
+        undecided_rows = [line for line in lines if line["verdict"] is None]
         by_form: dict[str, dict[str, list[str]]] = {}
-        for line in undecided:
+        for line in undecided_rows:
             by_place = by_form.setdefault(line["form"] or WORD, {})
             by_place.setdefault(line["place"], []).append(line["id"])
         return {
             "doubts": {
                 "total": len(lines),
-                "undecided": len(undecided),
+                "undecided": len(undecided_rows),
                 "proposed": self.proposed(),
                 "by_form": by_form,
                 "rows": lines[:MAX_SHOWN_DOUBTS],

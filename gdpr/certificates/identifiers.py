@@ -77,11 +77,11 @@ def line_of(
     Raises ValueError for a check code of another certificate.
     """
     text = code.strip().lower()
-    listed = content["identifiers"]
-    if not hmac.compare_digest(fingerprint(text), str(listed["check_code_sha256"])):
+    lines = content["identifiers"]
+    if not hmac.compare_digest(fingerprint(text), str(lines["check_code_sha256"])):
         raise ValueError
     name = digest(text, kind, value)
-    return next((line for line in listed["list"] if line["digest"] == name), None)
+    return next((line for line in lines["list"] if line["digest"] == name), None)
 
 
 # ── Where identifiers were sought ────────────────────────────────────────────

@@ -126,7 +126,7 @@ def _content(case: Case, facts: Facts, name: str, now: datetime) -> dict[str, An
 def _checked(case: Case, facts: Facts, name: str, now: datetime) -> dict[str, Any]:
     """Return what the certificate says was checked: its verdict and its lists."""
     left_out = limits.not_searched(case, now, facts.remains)
-    unsought = sum(not each.sought_in for each in facts.identifiers)
+    unsought = sum(not item.sought_in for item in facts.identifiers)
     verdict = statement.of(
         case,
         facts.residue,
@@ -228,8 +228,8 @@ def check_code(actor: Actor, certificate: Certificate) -> str:
     actor.require("gdpr.manage", certificate.workspace_id)
     content = certificate_document.parse(certificate.document)["content"]
     code = identifiers.check_code(journal.key(), certificate.pk)
-    listed = content.get("identifiers", {})
-    is_current = listed.get("check_code_sha256") == identifiers.fingerprint(code)
+    lines = content.get("identifiers", {})
+    is_current = lines.get("check_code_sha256") == identifiers.fingerprint(code)
     return code if is_current else ""
 
 

@@ -40,12 +40,16 @@ def summary(replays: Sequence[Replayed]) -> str:
     people = len({replayed.subject_id for replayed in replays})
     erased = sum(replayed.erased for replayed in replays)
     redacted = sum(replayed.redacted for replayed in replays)
-    left = sum(not replayed.is_done for replayed in replays)
+    left_text = sum(not replayed.is_done for replayed in replays)
     text = (
         f"Erasures carried out again after a restore: {people} people, {erased} rows"
         f" erased, {redacted} masked."
     )
-    return f"{text} Something is left of {left}: see gdpr_replay." if left else text
+    return (
+        f"{text} Something is left of {left_text}: see gdpr_replay."
+        if left_text
+        else text
+    )
 
 
 @contextmanager
@@ -68,9 +72,9 @@ def at_start(watch: Progress) -> None:
     if installation.problem() is not None:
         return
     readiness.forget()
-    waiting = sum(gap.count for gap in readiness.gaps().values())
-    if waiting:
-        watch(f"Erasures after a restore: {waiting} are carried out again")
+    waiting_rows = sum(gap.count for gap in readiness.gaps().values())
+    if waiting_rows:
+        watch(f"Erasures after a restore: {waiting_rows} are carried out again")
     for line in _repeat(FOREVER):
         watch(line)
 
@@ -84,8 +88,8 @@ def _is_due() -> bool:
     if readiness.is_replaced() or installation.problem() is not None:
         return False
     gaps = readiness.gaps().values()
-    waiting = sum(gap.count for gap in gaps)
-    return waiting > len(_left) or any(gap.is_unmarked for gap in gaps)
+    waiting_rows = sum(gap.count for gap in gaps)
+    return waiting_rows > len(_left) or any(gap.is_unmarked for gap in gaps)
 
 
 def _repeat(seconds: float) -> list[str]:
@@ -106,8 +110,8 @@ def _repeat(seconds: float) -> list[str]:
     except Exception as error:
         log.exception("erasures_not_replayed")
         _rests_until = time.monotonic() + REST_SECONDS
-        why = error.detail if isinstance(error, AppError) else type(error).__name__
-        return [f"The erasures could not be carried out again: {why}."]
+        reason = error.detail if isinstance(error, AppError) else type(error).__name__
+        return [f"The erasures could not be carried out again: {reason}."]
 
 
 def _report(replays: list[Replayed]) -> list[str]:
@@ -117,7 +121,7 @@ def _report(replays: list[Replayed]) -> list[str]:
     for replayed in replays:
         if not replayed.is_done:
             _left.add((replayed.case_id, replayed.run))
-        left = (*replayed.remaining, *replayed.todo)
-        lines += [f"{replayed.case_id}: {line}" for line in left]
+        left_text = (*replayed.remaining, *replayed.todo)
+        lines += [f"{replayed.case_id}: {line}" for line in left_text]
     log.warning("erasures_replayed", what=lines[0])
     return lines

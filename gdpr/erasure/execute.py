@@ -229,8 +229,10 @@ def _batch(run: Run, holder: Holder, person: Person, batch: Rows, pace: Pace) ->
     mask_ids = [row_id for row_id, fate in batch if fate is Fate.REDACT]
     if run.tokens.wants(holder.name, len(batch)):
         # Places derived from the journal use the same row ids.
-        derived = [h for h in registry.ALL if h.derived and holder.name == "journal"]
-        for source in (holder, *derived):
+        derived_places = [
+            h for h in registry.ALL if h.derived and holder.name == "journal"
+        ]
+        for source in (holder, *derived_places):
             tokens = list(source.tokens(person, [*delete_ids, *mask_ids]))
             run.tokens.add(source.name, tokens)
             # Stored encrypted, so that a run resumed after a crash searches them too.

@@ -58,8 +58,8 @@ def of(erasure: StartedErasure) -> list[NextStep]:
         return []
     case = erasure.case
     steps = [
-        NextStep(what, call.format(case=f"{BASE}/{case.id}"))
-        for what, call in STEPS[erasure.awaits]
+        NextStep(content, call.format(case=f"{BASE}/{case.id}"))
+        for content, call in STEPS[erasure.awaits]
     ]
     is_lonely = not second_person.has_approver(case, cases.latest_plan(case))
     if erasure.awaits is Awaits.APPROVAL and is_lonely:

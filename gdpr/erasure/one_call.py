@@ -76,8 +76,8 @@ class StartedErasure:
     @property
     def status(self) -> str:
         """What the erasure waits for, else the state of its case."""
-        waiting = STATUS.get(self.awaits) if self.awaits else None
-        return waiting or str(self.case.state)
+        waiting_rows = STATUS.get(self.awaits) if self.awaits else None
+        return waiting_rows or str(self.case.state)
 
 
 def workspace_of(text: str, slug: str = "") -> str:

@@ -67,13 +67,13 @@ def ask(workspace: Workspace, new: NewRequest, base: str) -> None:
     }
     values["correction"] = dict(new.correction)
     rows = IntakeRequest.objects.filter(workspace=workspace)
-    same = rows.filter(
+    same_requests = rows.filter(
         email=email, kind=new.kind, asked_at__gt=timezone.now() - MAIL_EVERY
     )
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
         Workspace.objects.select_for_update().get(pk=workspace.pk)
-        if same.update(**values):
+        if same_requests.update(**values):
             # The mail that is under way is enough; its link shows what was asked last.
             return
         for old in rows.order_by("-asked_at", "-id")[MAX_WAITING - 1 :]:

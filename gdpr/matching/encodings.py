@@ -126,14 +126,14 @@ def pieces(text: str) -> Iterator[Piece]:
             if data.startswith(_COMPRESSED):
                 budget -= 1
                 data = _inflated(data) if budget >= 0 else b""
-            said = _said(data)
-            if said is not None:
-                yield Piece(*_whole(text, match.start() + at, match.end()), said)
+            reading = _said(data)
+            if reading is not None:
+                yield Piece(*_whole(text, match.start() + at, match.end()), reading)
     for match in _HEX_TOKEN.finditer(text):
         for data in _hexadecimal(match[0]):
-            said = _said(data)
-            if said is not None:
-                yield Piece(match.start(), match.end(), said)
+            reading = _said(data)
+            if reading is not None:
+                yield Piece(match.start(), match.end(), reading)
 
 
 def _whole(text: str, start: int, end: int) -> tuple[int, int]:
@@ -154,11 +154,15 @@ def _base64(token: str) -> Iterator[tuple[int, bytes]]:
     # Small letters alone are a word.
     if not signs.strip(_ID_SIGNS) or not (is_ascii or _OTHER.search(signs)):
         return
-    whole = _decoded(signs)
-    if not is_ascii and not _is_utf8(whole):
+    full_text = _decoded(signs)
+    if not is_ascii and not _is_utf8(full_text):
         return
-    if not is_ascii or whole.startswith(_COMPRESSED) or _said(whole) is not None:
-        yield 0, whole
+    if (
+        not is_ascii
+        or full_text.startswith(_COMPRESSED)
+        or _said(full_text) is not None
+    ):
+        yield 0, full_text
         return
     ends = [match.end() for match in _SPLIT.finditer(signs)][:_SEPARATORS]
     readings = list(_texts_from(signs, ends)) or _texts_from(signs, (1, 2, 3))

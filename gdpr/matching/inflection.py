@@ -60,10 +60,10 @@ _LETTERS: Final = frozenset("ąćęłńśźżčďěňřšťůž")
 
 def forms(word: str) -> Cases:
     """Return the case forms of a folded word, each with the letters of its cases."""
-    for pattern, cut, endings in _RULES:
+    for pattern, short_form, endings in _RULES:
         if pattern.search(word):
-            stem = word[:-cut] if cut else word
-            last = word[-1] if cut == 2 and endings[0][0].startswith("{") else ""
+            stem = word[:-short_form] if short_form else word
+            last = word[-1] if short_form == 2 and endings[0][0].startswith("{") else ""
             result: Cases = {}
             for ending, cases in endings:
                 form = stem + ending.format(last)

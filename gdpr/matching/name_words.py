@@ -65,8 +65,8 @@ def letters_of(text: str) -> str:
 
 def parts(value: str) -> Parts | None:
     """Return first name, middle names and surname; None for no name of words."""
-    surname, comma, given = value.partition(",")
-    words = (f"{given} {surname}" if comma else value).split()
+    surname, comma, given_name = value.partition(",")
+    words = (f"{given_name} {surname}" if comma else value).split()
     words = [word for word in words if any(map(str.isalpha, word))]
     while len(words) > 2 and letters_of(normalize.fold(words[0])) in TITLES:
         words = words[1:]
@@ -109,12 +109,12 @@ def word(text: str, *, is_surname: bool = False) -> Word:
             continue
         endings = _endings(words[-1], is_surname=is_surname)
         for form, ending in endings.items():
-            written = [*words[:-1], form]
+            written_text = [*words[:-1], form]
             spelling = ending._replace(
                 is_other_letters=letters.is_other_letters, is_short=letters.is_short
             )
-            spellings.setdefault("".join(written), spelling)
-            patterns.append(_JOINT.join(map(re.escape, written)))
+            spellings.setdefault("".join(written_text), spelling)
+            patterns.append(_JOINT.join(map(re.escape, written_text)))
         stems += _stems(words, list(endings))
     return Word(spellings, tuple(dict.fromkeys(patterns)), tuple(dict.fromkeys(stems)))
 

@@ -247,8 +247,10 @@ def escaped_views(text: str) -> Iterator[View]:
         if escapes.is_quoted(plain):
             yield from _views(escapes.without_escapes(own, escapes.QUOTED) or [])
         if escapes.is_query(plain):
-            spaced = [(" " if c == "+" else c, start, end) for c, start, end in own]
-            yield from _views(escapes.without_escapes(spaced) or [])
+            spaced_text = [
+                (" " if c == "+" else c, start, end) for c, start, end in own
+            ]
+            yield from _views(escapes.without_escapes(spaced_text) or [])
         for piece in encodings.pieces(plain):
             start, end = own[piece.start][1], own[piece.end - 1][2]
             if (start, end, piece.text) not in tokens:
@@ -307,8 +309,8 @@ def _written(text: str, depth: int) -> Iterator[str]:
         if escapes.is_quoted(text):
             yield from _texts(escapes.QUOTED.sub(escapes.replacement, text))
         if escapes.is_query(text):
-            spaced = text.replace("+", " ")
-            yield from _texts(escapes.ESCAPE.sub(escapes.replacement, spaced))
+            spaced_text = text.replace("+", " ")
+            yield from _texts(escapes.ESCAPE.sub(escapes.replacement, spaced_text))
         for piece in encodings.pieces(text) if depth else ():
             if piece.text not in tokens:
                 tokens.add(piece.text)

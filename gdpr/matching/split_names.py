@@ -86,7 +86,7 @@ def find(
     if not own:
         return
     plain = [letters for letters in firsts if _is_plain(letters, firsts)]
-    others = list(_first_names(view, plain)) if last_names else list(alone)
-    if others:
+    other_items = list(_first_names(view, plain)) if last_names else list(alone)
+    if other_items:
         yield from own
-        yield from others
+        yield from other_items

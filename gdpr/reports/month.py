@@ -144,13 +144,13 @@ def of(actor: Actor, text: str = "", *, now: datetime | None = None) -> Report:
     actor.require("gdpr.read")
     rules = privacy_settings.of(actor.workspace_id)
     zone, moment = privacy_settings.zone(rules), now or timezone.now()
-    chosen = periods.month(text, moment, zone)
+    choice = periods.month(text, moment, zone)
     return Report(
-        month=chosen,
+        month=choice,
         time_zone=rules.time_zone,
-        in_course=chosen == periods.this_month(moment, zone),
-        figures=_figures(actor, chosen, rules, moment),
-        previous=_figures(actor, chosen.previous, rules, moment),
+        in_course=choice == periods.this_month(moment, zone),
+        figures=_figures(actor, choice, rules, moment),
+        previous=_figures(actor, choice.previous, rules, moment),
     )
 
 
@@ -204,10 +204,10 @@ def _is_closed(case: Case, period: Period) -> bool:
 
 
 def _refusals(workspace_id: str, answered: list[Case]) -> list[Refusal]:
-    refused = [case for case in answered if case.state == CaseState.REFUSED]
-    masked = masking.words(workspace_id) if refused else str
+    refusals = [case for case in answered if case.state == CaseState.REFUSED]
+    masked = masking.words(workspace_id) if refusals else str
     return [
-        Refusal(case.pk, case.kind, masked(case.refusal_reason)) for case in refused
+        Refusal(case.pk, case.kind, masked(case.refusal_reason)) for case in refusals
     ]
 
 
@@ -218,17 +218,20 @@ def _overdue(
     cases = [*answered, *still_open]
     if not cases:
         return []
-    states, undecided = _timelines(workspace_id, cases), _plans(workspace_id, cases)
+    states, undecided_rows = (
+        _timelines(workspace_id, cases),
+        _plans(workspace_id, cases),
+    )
     late = []
     for case in cases:
         moment = queries.effective_deadline(case)
         state = _last(states[case.pk], moment)
-        why = _OF_STATE.get(CaseState(state), "running") if state else "entered_late"
-        if why == "approval" and _last(undecided[case.pk], moment):
-            why = "decisions"
+        reason = _OF_STATE.get(CaseState(state), "running") if state else "entered_late"
+        if reason == "approval" and _last(undecided_rows[case.pk], moment):
+            reason = "decisions"
         is_open = case in still_open
         late.append(
-            Late(case.pk, case.kind, why, case.extended_until is not None, is_open)
+            Late(case.pk, case.kind, reason, case.extended_until is not None, is_open)
         )
     return late
 

@@ -91,8 +91,8 @@ def month(text: str, now: datetime, zone: ZoneInfo) -> Month:
     if not text:
         return present
     match = _MONTH.fullmatch(text)
-    chosen = Month(int(match[1]), int(match[2])) if match else None
-    if chosen is None or not EARLIEST.year < chosen.year or chosen > present:
+    choice = Month(int(match[1]), int(match[2])) if match else None
+    if choice is None or not EARLIEST.year < choice.year or choice > present:
         detail = gettext("A month is written like 2026-11, and not one to come.")
         raise errors.Invalid(detail, code="bad_month")
-    return chosen
+    return choice

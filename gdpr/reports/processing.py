@@ -70,13 +70,13 @@ def of(actor: Actor) -> Record:
     """Return the record as it is now, in the reader's language."""
     actor.require("gdpr.read")
     rows = ProcessingPurpose.objects.filter(workspace_id=actor.workspace_id)
-    kept = {row.place: row for row in rows}
+    kept_rows = {row.place: row for row in rows}
     recipients = safeguards.recipients(actor.workspace_id)
     retention = safeguards.retention(actor.workspace_id)
     return Record(
         controller=controller.of(actor.workspace_id),
         activities=[
-            _activity(holder, kept.get(holder.name), recipients, retention)
+            _activity(holder, kept_rows.get(holder.name), recipients, retention)
             for holder in registry.ALL
         ],
         recipients=recipients,
@@ -121,9 +121,9 @@ def confirm(actor: Actor, place: str, purpose: str, legal_basis: str) -> None:
         rows = ProcessingPurpose.objects.select_for_update()
         row = rows.filter(workspace_id=actor.workspace_id, place=place).first()
         was = {name: getattr(row, name) for name in now} if row else None
-        who = {"confirmed_by": actor.label, "confirmed_at": timezone.now()}
+        person = {"confirmed_by": actor.label, "confirmed_at": timezone.now()}
         ProcessingPurpose.objects.update_or_create(
-            workspace_id=actor.workspace_id, place=place, defaults={**now, **who}
+            workspace_id=actor.workspace_id, place=place, defaults={**now, **person}
         )
         new = NewEntry(
             entry_type="gdpr.processing_confirmed",
@@ -146,8 +146,8 @@ def as_json(record: Record) -> dict[str, Any]:
         "controller": asdict(record.controller),
         "activities": activities,
         "recipients": [
-            {"kind": one.kind, "name": one.name, "receives": one.receives}
-            for one in record.recipients
+            {"kind": item.kind, "name": item.name, "receives": item.receives}
+            for item in record.recipients
         ],
         "safeguards": record.safeguards,
         "out_of_reach": record.out_of_reach,

@@ -169,8 +169,8 @@ def _cells(actor: Actor, rows: QuerySet[Case]) -> Iterator[list[Any]]:
         batch = Case.objects.filter(workspace_id=actor.workspace_id).in_bulk(
             ids[start : start + BATCH]
         )
-        ordered = [batch[pk] for pk in ids[start : start + BATCH] if pk in batch]
-        for line in lines(actor, ordered):
+        ordered_rows = [batch[pk] for pk in ids[start : start + BATCH] if pk in batch]
+        for line in lines(actor, ordered_rows):
             yield list(line.as_json().values())
 
 

@@ -42,11 +42,11 @@ def recipients(workspace_id: str) -> list[Recipient]:
     """Return who receives data by the settings of workspace and installation."""
     rows = Webhook.objects.filter(workspace_id=workspace_id, active=True)
     hosts = sorted({row.host for row in rows})
-    told = [
+    told_names = [
         Recipient("webhook", host, gettext("Events without texts"), WRITTEN)
         for host in hosts
     ]
-    return [*told, *_services(workspace_id), *_installation()]
+    return [*told_names, *_services(workspace_id), *_installation()]
 
 
 def _services(workspace_id: str) -> list[Recipient]:
@@ -62,11 +62,11 @@ def _services(workspace_id: str) -> list[Recipient]:
         )
         for host in sorted({_host(address) for address in addresses})
     ]
-    chosen = workspace_settings.value(workspace_id, declarations.PROVIDER)
+    choice = workspace_settings.value(workspace_id, declarations.PROVIDER)
     address = workspace_settings.value(workspace_id, declarations.REMOTE_URL)
     if address:
         receives = gettext("What agents keep and ask over the provider interface")
-        if chosen != remote.NAME:
+        if choice != remote.NAME:
             receives = gettext("Nothing new: another provider is chosen now")
         services.append(
             Recipient("provider", _host(address), receives, ("records", "providers"))
@@ -104,9 +104,9 @@ def _days(count: int) -> str:
 def retention(workspace_id: str) -> dict[str, str]:
     """Return place → how long, where there is a rule."""
     with_source = gettext("As long as what it was computed from.")
-    derived = ("vectors", "relations", "map", "word_index")
+    derived_places = ("vectors", "relations", "map", "word_index")
     return {
-        **dict.fromkeys(derived, with_source),
+        **dict.fromkeys(derived_places, with_source),
         **_by_program(),
         **_by_settings(workspace_id),
     }

@@ -151,16 +151,16 @@ def sources(rule: RetentionRule, at: datetime) -> list[Source]:
 
 def batches(source: Source) -> Iterator[list[Row]]:
     """Yield the rows of a source, the oldest first, page by page as they are then."""
-    ordered = source.rows.order_by(source.at, "pk")
-    ordered = ordered.values_list("pk", source.kind, source.at)
-    page = ordered[:PAGE]
+    ordered_rows = source.rows.order_by(source.at, "pk")
+    ordered_rows = ordered_rows.values_list("pk", source.kind, source.at)
+    page = ordered_rows[:PAGE]
     while plain := list(page):
         rows = [Row(source.place, *values) for values in plain]
         yield from (rows[start : start + BATCH] for start in range(0, len(rows), BATCH))
         last = rows[-1]
         later = Q(**{f"{source.at}__gt": last.at})
-        beside = Q(**{source.at: last.at, "pk__gt": last.id})
-        page = ordered.filter(later | beside)[:PAGE]
+        neighbours = Q(**{source.at: last.at, "pk__gt": last.id})
+        page = ordered_rows.filter(later | neighbours)[:PAGE]
 
 
 # ── What stays ───────────────────────────────────────────────────────────────
@@ -173,7 +173,7 @@ def split(workspace_id: str, rows: Sequence[Row]) -> tuple[list[Row], Counter[st
     row_ids = _by_entry(workspace_id, rows)
     entry_ids = list(row_ids)
     held_place = legal_holds.RECORDS if place == "records" else place
-    withheld = {
+    withheld_ids = {
         "open_case": _of_waiting_people(workspace_id, entry_ids),
         "restricted": _restricted(workspace_id, entry_ids),
         "hold": legal_holds.held_ids(workspace_id, entry_ids, held_place),
@@ -181,7 +181,7 @@ def split(workspace_id: str, rows: Sequence[Row]) -> tuple[list[Row], Counter[st
     }
     reasons = {
         row_ids[entry_id]: reason
-        for reason, ids in withheld.items()
+        for reason, ids in withheld_ids.items()
         for entry_id in ids
     }
     due = [row for row in rows if row.id not in reasons]

@@ -105,9 +105,9 @@ def readings(texts: Sequence[str]) -> Iterator[dict[int, str]]:
         if not current:
             return
         yield current
-        joined = _changed(current, _without_hyphens)
-        if joined:
-            yield joined
+        joined_text = _changed(current, _without_hyphens)
+        if joined_text:
+            yield joined_text
         current = _changed(current, _resolved)
 
 

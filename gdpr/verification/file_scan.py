@@ -157,9 +157,9 @@ def search(
     overlap = max(0, finder.longest - 1) + MARGIN
     first: dict[bytes, str] = {}
     for path in files(*roots):
-        where = display_path(path, names)
-        if "…" in where:
-            report.traces.append(Trace("files", where, gettext_noop("name of a file")))
+        place = display_path(path, names)
+        if "…" in place:
+            report.traces.append(Trace("files", place, gettext_noop("name of a file")))
         if skip(path):
             report.skipped += 1
             continue
@@ -169,7 +169,7 @@ def search(
             report.bytes += len(piece)
             hits = finder.find(piece)
             if hits:
-                first.update(dict.fromkeys(hits - first.keys(), where))
+                first.update(dict.fromkeys(hits - first.keys(), place))
                 finder.drop(hits)
     return first
 

@@ -244,8 +244,13 @@ def batches(
     read = _sqlite_rows if connection.vendor == "sqlite" else _postgres_rows
     for rows in read(table, ", ".join(names), condition):
         yield [
-            Row(str(key), tuple(str(name or "") for name in others), text, fact_text)
-            for key, *others, text, fact_text in rows
+            Row(
+                str(key),
+                tuple(str(name or "") for name in other_items),
+                text,
+                fact_text,
+            )
+            for key, *other_items, text, fact_text in rows
         ]
 
 
@@ -288,10 +293,10 @@ def _rows_by_key(
     table: RawTable, names: str, condition: str
 ) -> Iterator[list[tuple[Any, ...]]]:
     """Yield the rows of a table without rowid, in the order of its key."""
-    where = f" WHERE {condition}" if condition else ""
+    place = f" WHERE {condition}" if condition else ""
     order = ", ".join(_quoted(name) for name in table.order)
     sql = (
-        f"SELECT {names} FROM {_quoted(table.name)}{where}"  # noqa: S608
+        f"SELECT {names} FROM {_quoted(table.name)}{place}"  # noqa: S608
         f" ORDER BY {order} LIMIT {BATCH} OFFSET ?"
     )
     with closing(_sqlite_link()) as link:
@@ -304,8 +309,8 @@ def _rows_by_key(
 def _postgres_rows(
     table: RawTable, names: str, condition: str
 ) -> Iterator[list[tuple[Any, ...]]]:
-    where = f" WHERE {condition}" if condition else ""
+    place = f" WHERE {condition}" if condition else ""
     with connection.chunked_cursor() as cursor:
-        cursor.execute(f"SELECT {names} FROM {_quoted(table.name)}{where}")  # noqa: S608
+        cursor.execute(f"SELECT {names} FROM {_quoted(table.name)}{place}")  # noqa: S608
         while rows := cursor.fetchmany(BATCH):
             yield rows

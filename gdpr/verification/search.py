@@ -178,11 +178,11 @@ def search_bytes(
     report.shared += len(shared_patterns)
     _judge_log(in_log, shared_patterns, report)
     counts = Counter(
-        where for pattern, where in first.items() if pattern not in shared_patterns
+        place for pattern, place in first.items() if pattern not in shared_patterns
     )
     report.traces += [
-        Trace("files", where, STRINGS.format(count=count))
-        for where, count in counts.items()
+        Trace("files", place, STRINGS.format(count=count))
+        for place, count in counts.items()
     ]
     report.remains += byte_search.too_short(names)
 

@@ -129,12 +129,12 @@ def _has_line(number: str, text: str) -> bool:
     Unless the number is registered so, or a word before them says that one calls it.
     """
     lines = (match[0] for match in _PHONE.finditer(text))
-    called = (f"+{match[1]}" for match in _CALLED.finditer(text))
+    called_names = (f"+{match[1]}" for match in _CALLED.finditer(text))
     return any(
         _is_same_line(number, line)
         for line in lines
         if _has_prefix(line) or not _has_prefix(number)
-    ) or any(_is_same_line(number, line) for line in called)
+    ) or any(_is_same_line(number, line) for line in called_names)
 
 
 # ── The matcher ──────────────────────────────────────────────────────────────
@@ -166,11 +166,11 @@ class SecondMatcher:
     _of_others: list[_Sought] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._of_others = [s for each in self.others if (s := _sought(each))]
-        for each in self.identifiers:
-            sought = _sought(each)
-            if sought and not any(_is_same(each, other) for other in self.others):
-                self._sought.append(sought)
+        self._of_others = [s for item in self.others if (s := _sought(item))]
+        for item in self.identifiers:
+            target = _sought(item)
+            if target and not any(_is_same(item, other) for other in self.others):
+                self._sought.append(target)
 
     def __len__(self) -> int:
         return len(self._sought)
@@ -193,8 +193,8 @@ class SecondMatcher:
         indexes, texts = list(reading), list(reading.values())
         return {
             indexes[at]
-            for at, sought in self._candidates(texts)
-            if self._is_in(sought, texts[at])
+            for at, target in self._candidates(texts)
+            if self._is_in(target, texts[at])
         }
 
     def _candidates(self, texts: Sequence[str]) -> Iterator[tuple[int, _Sought]]:
@@ -205,14 +205,14 @@ class SecondMatcher:
             parts = [ascii_of(text).lower().replace(END, " ") for text in texts]
             body = END.join(parts)
         starts = list(accumulate(len(part) + 1 for part in parts))
-        for sought in self._sought:
-            if sought.digits:
-                yield from ((at, sought) for at in _with_digits(parts, sought.digits))
+        for target in self._sought:
+            if target.digits:
+                yield from ((at, target) for at in _with_digits(parts, target.digits))
                 continue
-            rarest = max(sought.anchors, key=lambda anchors: len(min(anchors, key=len)))
+            rarest = max(target.anchors, key=lambda anchors: len(min(anchors, key=len)))
             for at in _containing(body, starts, rarest):
-                if all(any(a in parts[at] for a in word) for word in sought.anchors):
-                    yield at, sought
+                if all(any(a in parts[at] for a in word) for word in target.anchors):
+                    yield at, target
 
     def _is_in(self, sought: _Sought, text: str) -> bool:
         if sought.digits:

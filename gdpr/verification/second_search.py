@@ -83,8 +83,8 @@ def matcher_of(person: Person, *, exact: bool = False) -> SecondMatcher:
            for n in person.matcher.names_known if n.kind in KINDS]  # fmt: skip
     if len(own) == 0:
         return SecondMatcher([])
-    others = person.others_matcher.names_known
-    return SecondMatcher(own, [Identifier(n.kind, n.value) for n in others], exact)
+    other_items = person.others_matcher.names_known
+    return SecondMatcher(own, [Identifier(n.kind, n.value) for n in other_items], exact)
 
 
 def _in_texts(kind: str, value: str) -> bool:
@@ -100,7 +100,7 @@ def search(person: Person, report: Report, beat: Beat = no_beat) -> None:
     # that nobody could decide on another one.
     exact = matcher_of(person, exact=True)
     places = _places()
-    seen = {(trace.place, trace.row_id or trace.where) for trace in report.traces}
+    seen_ids = {(trace.place, trace.row_id or trace.where) for trace in report.traces}
     for table in raw_rows.tables():
         report.tables += 1
         for rows in raw_rows.batches(
@@ -114,7 +114,7 @@ def search(person: Person, report: Report, beat: Beat = no_beat) -> None:
             report.rows += len(rows)
             for row in _naming(rows, matcher, exact):
                 trace = _trace(table, row, places, person)
-                if trace and not seen & {(trace.place, i) for i in _ids(trace)}:
+                if trace and not seen_ids & {(trace.place, i) for i in _ids(trace)}:
                     report.traces.append(trace)
     count = 0
     for pairs in _files(person):
@@ -141,8 +141,8 @@ def _naming(
 
 
 def _hits(texts: set[str], matcher: SecondMatcher) -> set[str]:
-    ordered = list(texts)
-    return {ordered[at] for at in matcher.among(ordered)}
+    ordered_rows = list(texts)
+    return {ordered_rows[at] for at in matcher.among(ordered_rows)}
 
 
 def _declared(table: RawTable) -> Iterator[Table]:
@@ -159,13 +159,13 @@ def _facts(table: RawTable) -> frozenset[str]:
 
 def _left_out(table: RawTable) -> frozenset[str]:
     """Return the columns that are kept: who acted, declared ones, keys of others."""
-    kept = set(ACTING.get(table.name, ()))
+    kept_rows = set(ACTING.get(table.name, ()))
     for declared in _declared(table):
-        kept.update(declared.keeps)
+        kept_rows.update(declared.keeps)
     if table.model is not None:
         fields = table.model._meta.concrete_fields
-        kept.update(str(field.column) for field in fields if field.is_relation)
-    return frozenset(kept)
+        kept_rows.update(str(field.column) for field in fields if field.is_relation)
+    return frozenset(kept_rows)
 
 
 def _places() -> dict[str, tuple[str, str]]:
@@ -187,15 +187,15 @@ def _trace(
     place, prefix = places.get(label, ("tables", ""))
     row_id = f"{prefix}{row.key}"
     ids = {row_id, *row.parents}
-    spared = set(person.spared_rows.get(place, ()))
+    spared_ids = set(person.spared_rows.get(place, ()))
     if place in ("journal", "archive"):
-        spared |= person.spared_rows.get("journal", frozenset())
-        spared |= person.spared_rows.get("archive", frozenset())
+        spared_ids |= person.spared_rows.get("journal", frozenset())
+        spared_ids |= person.spared_rows.get("archive", frozenset())
     if place == memory_files.PLACE:
-        spared |= {each.rstrip("".join(_MARKS)) for each in spared}
-    if ids & spared:
+        spared_ids |= {item.rstrip("".join(_MARKS)) for item in spared_ids}
+    if ids & spared_ids:
         return None
-    parent = next((each for each in row.parents if each), "")
+    parent = next((item for item in row.parents if item), "")
     where = f"{table.name} {row.key}" + (f"{_OF}{parent}" if parent else "")
     return Trace(place, where, BY_SECOND, parent or row_id)
 
@@ -233,12 +233,12 @@ def _files(person: Person) -> Iterator[list[tuple[Path, str]]]:
 def _file_trace(path: Path, person: Person) -> list[Trace]:
     """Return the traces of a file: its row, unless that is kept by decision."""
     owners = _owners(path, person.workspace_id)
-    spared = person.spared_rows.get(memory_files.PLACE, frozenset())
-    spared_files = {row_id.rstrip("".join(_MARKS)) for row_id in spared}
+    spared_ids = person.spared_rows.get(memory_files.PLACE, frozenset())
+    spared_files = {row_id.rstrip("".join(_MARKS)) for row_id in spared_ids}
     if owners & spared_files:
         return []
-    where = next(iter(sorted(owners)), "")
-    return [Trace(memory_files.PLACE, where or path.parent.name, BY_SECOND, where)]
+    place = next(iter(sorted(owners)), "")
+    return [Trace(memory_files.PLACE, place or path.parent.name, BY_SECOND, place)]
 
 
 def _owners(path: Path, workspace_id: str) -> set[str]:

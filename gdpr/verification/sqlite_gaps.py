@@ -202,11 +202,11 @@ def _stored(number: int | None, kind: str) -> int:
 
 def _local(payload: int, page_size: int) -> int:
     """Return how many bytes of a record are in its page; the rest is elsewhere."""
-    most, least = page_size - 35, (page_size - 12) * 32 // 255 - 23
-    if payload <= most:
+    upper, lower = page_size - 35, (page_size - 12) * 32 // 255 - 23
+    if payload <= upper:
         return payload
-    part = least + (payload - least) % (page_size - 4)
-    return part if part <= most else least
+    part = lower + (payload - lower) % (page_size - 4)
+    return part if part <= upper else lower
 
 
 def _size(cell: Cell, page_size: int) -> int:
@@ -220,10 +220,10 @@ def _length(cell: Cell, page: Page, before: int) -> int | None:
     """Return the length of a value with which its row fills the page."""
     size = len(page.data)
     room = page.free_bytes()
-    local, most = _local(cell.payload, size), size - 35
-    longer = min(room, most - local)
+    local, upper = _local(cell.payload, size), size - 35
+    longer = min(room, upper - local)
     elsewhere = 0
-    if cell.payload > most and local == _local(most + 1, size):
+    if cell.payload > upper and local == _local(upper + 1, size):
         # The next byte in this page comes after another full page elsewhere.
         elsewhere = (local - cell.payload) % (size - 4)
     head = varint_size(12 + 2 * before) if before else 1
@@ -267,19 +267,21 @@ def column_of(table: str) -> Column | None:
         statements = cursor.fetchall()
         cursor.execute(f"PRAGMA table_xinfo({name})")
         rows = cursor.fetchall()
-        bound = {row[1] for row in rows if row[5] or row[6]}
+        bound_columns = {row[1] for row in rows if row[5] or row[6]}
         cursor.execute(f"PRAGMA foreign_key_list({name})")
-        bound |= {row[3] for row in cursor.fetchall()}
+        bound_columns |= {row[3] for row in cursor.fetchall()}
         cursor.execute(f"PRAGMA index_list({name})")
         for index in [row[1] for row in cursor.fetchall()]:
             cursor.execute(f"PRAGMA index_info({connection.ops.quote_name(index)})")
-            bound |= {row[2] for row in cursor.fetchall()}
+            bound_columns |= {row[2] for row in cursor.fetchall()}
     jsons: set[str] = set()
     for kind, sql in statements:
         words, checked = _dependent(kind, sql, [row[1] for row in rows])
-        bound |= words
+        bound_columns |= words
         jsons |= checked
-    free = [row for row in rows if row[1] not in bound and row[2].upper() != "REAL"]
+    free = [
+        row for row in rows if row[1] not in bound_columns and row[2].upper() != "REAL"
+    ]
     # A text is no number that SQLite could store shorter, and a short one is quick.
     order = {"VARCHAR": 0, "TEXT": 1, "BLOB": 2}
     free.sort(key=lambda row: (row[1] in jsons, order.get(_kind(row[2]), 3), row[0]))

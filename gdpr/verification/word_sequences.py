@@ -100,10 +100,10 @@ class Name:
         self._orders = list(_orders(value))
         self.words = self._orders[0] if self._orders else ()
         self._joined = frozenset(
-            joined
+            joined_text
             for order in self._orders
-            for joined in _joined(order)
-            if len(joined) >= MIN_JOINED
+            for joined_text in _joined(order)
+            if len(joined_text) >= MIN_JOINED
         )
 
     @property
@@ -113,8 +113,8 @@ class Name:
     def is_written_like(self, other: Name) -> bool:
         """Whether each word of two names has a spelling in common."""
         return len(self.words) == len(other.words) and not any(
-            own.isdisjoint(theirs)
-            for own, theirs in zip(self.words, other.words, strict=True)
+            own.isdisjoint(their_words)
+            for own, their_words in zip(self.words, other.words, strict=True)
         )
 
     def anchors(self) -> list[frozenset[str]]:
@@ -149,8 +149,8 @@ class Name:
                 for token, word in zip(tokens, self.words, strict=True)
             )
             if is_name and all(
-                _AS_WRITTEN.fullmatch(text.between(left, right))
-                for left, right in pairwise(tokens)
+                _AS_WRITTEN.fullmatch(text.between(left_text, right))
+                for left_text, right in pairwise(tokens)
             ):
                 yield tokens[0].start, tokens[-1].end
 
@@ -165,8 +165,8 @@ def _orders(value: str) -> Iterator[tuple[frozenset[str], ...]]:
         if words:
             units.append([frozenset(pair) for pair in pairs])
     for first in range(len(units)):
-        turned = units[first:] + units[:first]
-        yield tuple(word for unit in turned for word in unit)
+        turned_orders = units[first:] + units[:first]
+        yield tuple(word for unit in turned_orders for word in unit)
 
 
 def _joined(order: Sequence[frozenset[str]]) -> Iterator[str]:
@@ -231,7 +231,9 @@ def _is_among_names(text: Text, tokens: Sequence[_Token], at: int, length: int) 
     beside it may be a name.
     """
     name = tokens[at : at + length]
-    inner = "".join(text.between(left, right) for left, right in pairwise(name))
+    inner = "".join(
+        text.between(left_text, right) for left_text, right in pairwise(name)
+    )
     is_small = not all(token.is_capital for token in name)
     is_prose = re.search(r"[\s,+]", inner) is not None
     pairs = []
@@ -242,9 +244,9 @@ def _is_among_names(text: Text, tokens: Sequence[_Token], at: int, length: int) 
         pairs.append((after, text.between(name[-1], after)))
     return any(
         _CLOSE.fullmatch(between) is not None
-        and text.ascii[beside.start].isalpha()
-        and (beside.is_capital or (is_small and is_prose))
-        for beside, between in pairs
+        and text.ascii[neighbours.start].isalpha()
+        and (neighbours.is_capital or (is_small and is_prose))
+        for neighbours, between in pairs
     )
 
 

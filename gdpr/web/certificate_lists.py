@@ -93,13 +93,13 @@ def _places(content: Mapping[str, Any]) -> list[dict[str, Any]]:
         rows = [(readings.of(place["title"]), place) for place in searched["places"]]
     else:
         holders = content.get("holders")
-        named = holders.items() if isinstance(holders, dict) else ()
-        rows = [(place_name(str(name)), counts) for name, counts in named]
+        named_rows = holders.items() if isinstance(holders, dict) else ()
+        rows = [(place_name(str(name)), counts) for name, counts in named_rows]
     return [_place(name, counts) for name, counts in rows]
 
 
 def _place(name: str, counts: Any) -> dict[str, Any]:
     numbers = counts if isinstance(counts, dict) else {}
-    shown = {key: numbers.get(key, 0) for key in (*COUNTS, "found")}
-    is_named = any(shown.values()) or "found" not in numbers
-    return {"name": name, "rows": is_named, **shown}
+    shown_lines = {key: numbers.get(key, 0) for key in (*COUNTS, "found")}
+    is_named = any(shown_lines.values()) or "found" not in numbers
+    return {"name": name, "rows": is_named, **shown_lines}

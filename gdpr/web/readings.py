@@ -128,16 +128,16 @@ def of(text: str) -> str:
     """Return a stored text in the reader's language, sentence by sentence."""
     if not text or translation.get_language() == settings.LANGUAGE_CODE:
         return text
-    parts, said, at = _END.split(text), list[str](), 0
+    parts, reading, at = _END.split(text), list[str](), 0
     while at < len(parts):
         # What is known as one message may hold several sentences: the longest first.
         for end in range(len(parts), at, -1):
-            known = _known(" ".join(parts[at:end]), end - at)
-            if known:
+            known_text = _known(" ".join(parts[at:end]), end - at)
+            if known_text:
                 break
-        said.append(known or parts[at])
+        reading.append(known_text or parts[at])
         at = end
-    return " ".join(said)
+    return " ".join(reading)
 
 
 def _known(text: str, sentences: int) -> str:
@@ -145,7 +145,7 @@ def _known(text: str, sentences: int) -> str:
     if text in PLACES:
         return str(PLACES[text])
     # A value has no end of a sentence in it: it would swallow the next message.
-    templates = [each for each in TEMPLATES if len(_END.split(each)) == sentences]
+    templates = [item for item in TEMPLATES if len(_END.split(item)) == sentences]
     reading = translated(text, templates, _value)
     return "" if reading == text else reading
 

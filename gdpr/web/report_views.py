@@ -85,7 +85,10 @@ def _kinds(now: Figures, before: Figures) -> list[tuple[str, list[tuple[int, int
         (now.open_at_end, before.open_at_end),
     ]
     return [
-        (str(label), [(this[kind], last[kind]) for this, last in groups])
+        (
+            str(label),
+            [(current_kind[kind], last[kind]) for current_kind, last in groups],
+        )
         for kind, label in CaseKind.choices
     ]
 

@@ -76,15 +76,15 @@ def read(owner: Owner, place: Place, *, by: Actor) -> Text:
     if restricted.is_hidden(place, owner.workspace_id, by):
         raise errors.NotFound
     reconcile.notice(owner, place)
-    stored = paths.file_store().read(owner.of(place).parts(place))
-    data = stored.data if stored else b""
+    stored_text = paths.file_store().read(owner.of(place).parts(place))
+    data = stored_text.data if stored_text else b""
     return Text(
         label=place.label,
         text=visible_text(owner.workspace_id, data.decode("utf-8", "replace"), by),
-        sha256=stored.sha256 if stored else "",
+        sha256=stored_text.sha256 if stored_text else "",
         size=len(data),
         cap=place.rule.cap,
-        exists=stored is not None,
+        exists=stored_text is not None,
     )
 
 

@@ -30,9 +30,9 @@ def translated(
     """
     if not text:
         return ""
-    whole = gettext(text)
-    if whole != text:
-        return whole
+    full_text = gettext(text)
+    if full_text != text:
+        return full_text
     for template in templates:
         match = _pattern(template).fullmatch(text)
         if match is not None:

@@ -146,7 +146,7 @@ def test_the_queue_by_keyboard(
         journey.press("Enter")
         journey.page.wait_for_url("**done=**")
     expect(journey.page.get_by_text("Nothing is held.")).to_be_visible()
-    assert {held.state for held in HeldFile.objects.all()} == {"discarded"}
+    assert {held_rows.state for held_rows in HeldFile.objects.all()} == {"discarded"}
     assert (journey.clicks, journey.keys) <= (0, 8)
 
 

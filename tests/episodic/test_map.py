@@ -57,9 +57,9 @@ def test_every_embedded_entry_has_a_point(world: World, ids: list[str]) -> None:
 def test_a_map_holds_no_word(world: World, ids: list[str]) -> None:
     loaded(world)
     row = MemoryMap.objects.get(pk=world.acme.id)
-    stored = bytes(row.points)
-    assert len(stored) == len(ids) * points.POINT.itemsize
-    assert b"efund" not in stored
+    stored_text = bytes(row.points)
+    assert len(stored_text) == len(ids) * points.POINT.itemsize
+    assert b"efund" not in stored_text
     assert row.crews == [world.crews["support"].id]
 
 
@@ -168,9 +168,9 @@ def test_an_entry_that_leaves_takes_its_point_along(
     drawing = picture.load(world.actor("viewer"))
     assert drawing is not None
     assert len(drawing.points) == 4
-    stored = bytes(MemoryMap.objects.get(pk=world.acme.id).points)
-    assert ids[2].encode() not in stored
-    assert ids[1].encode() in stored
+    stored_text = bytes(MemoryMap.objects.get(pk=world.acme.id).points)
+    assert ids[2].encode() not in stored_text
+    assert ids[1].encode() in stored_text
 
 
 def test_an_entry_erased_while_the_map_is_computed_has_no_point(

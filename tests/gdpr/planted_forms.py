@@ -81,17 +81,17 @@ PEOPLE: Final = (
 Rule = Callable[[Somebody], str]
 
 
-def _whole(who: Somebody) -> Iterator[tuple[str, str]]:
-    first, last = who.first, who.last
-    yield "as registered", who.name
-    yield "upper case", who.name.upper()
-    yield "lower case", who.name.lower()
+def _whole_names(someone: Somebody) -> Iterator[tuple[str, str]]:
+    first, last = someone.first, someone.last
+    yield "as registered", someone.name
+    yield "upper case", someone.name.upper()
+    yield "lower case", someone.name.lower()
     yield "snake case", f"{first}_{last}".lower()
     yield "dots", f"{first}.{last}".lower()
     yield "dashes", f"{first}-{last}".lower()
     yield "line end between", f"{first}\n{last}"
-    yield "quoted", f"„{who.name}“"
-    yield "possessive", f"{who.name}'s"
+    yield "quoted", f"„{someone.name}“"
+    yield "possessive", f"{someone.name}'s"
     yield "comma", f"{last}, {first}"
     yield "surname first", f"{last.upper()} {first}"
     yield "surname first, plain", f"{last} {first}"
@@ -99,8 +99,8 @@ def _whole(who: Somebody) -> Iterator[tuple[str, str]]:
     yield "middle name", f"{first} Ludovika {last}"
     yield "middle initial", f"{first} K. {last}"
     yield "two initials", f"{first} K. L. {last}"
-    yield "title and name", f"{who.title} {who.name}"
-    yield "name and degree", f"{who.name}, PhD"
+    yield "title and name", f"{someone.title} {someone.name}"
+    yield "name and degree", f"{someone.name}, PhD"
     yield "line break", f"{first} {last[:4]}-\n{last[4:]}"
     yield "line break in a quote", f"{first} {last[:4]}-\n> {last[4:]}"
     yield "soft hyphen", f"{first} {last[:4]}\u00ad{last[4:]}"
@@ -111,26 +111,28 @@ def _whole(who: Somebody) -> Iterator[tuple[str, str]]:
     yield "joined with a year", f"{first}{last}1984".lower()
     yield "in an address", f"{first}.{last}@post.example".lower()
     yield "in a path", f"/home/{first}.{last}/notes.md".lower()
-    yield from (("other letters", other) for other in who.others)
-    yield from (("other letters, surname first", _turned(o)) for o in who.others)
-    yield from (("case", case) for case in who.cases)
-    if last.isascii() or who.language in ("da", "de", "sv"):
-        yield "genitive", f"{who.name}s"
+    yield from (("other letters", other) for other in someone.others)
+    yield from (
+        ("other letters, surname first", _turned_orders(o)) for o in someone.others
+    )
+    yield from (("case", case) for case in someone.cases)
+    if last.isascii() or someone.language in ("da", "de", "sv"):
+        yield "genitive", f"{someone.name}s"
         yield "genitive, middle name", f"{first} Ludovika {last}s"
 
 
-def _turned(name: str) -> str:
+def _turned_orders(name: str) -> str:
     first, last = name.split()
     return f"{last}, {first}"
 
 
-def _parts(who: Somebody) -> Iterator[tuple[str, str]]:
-    first, last = who.first, who.last
+def _parts(someone: Somebody) -> Iterator[tuple[str, str]]:
+    first, last = someone.first, someone.last
     yield "surname", last
     yield "surname in capitals", last.upper()
     yield "surname's", f"{last}'s"
-    yield "title and surname", f"{who.title} {last}"
-    yield "title and surname, small", f"{who.title} {last}".lower()
+    yield "title and surname", f"{someone.title} {last}"
+    yield "title and surname, small", f"{someone.title} {last}".lower()
     yield "initial and surname", f"{first[0]}. {last}"
     yield "initials and surname", f"{first[0]}. K. {last}"
     yield "surname and initial", f"{last}, {first[0]}."
@@ -138,41 +140,47 @@ def _parts(who: Somebody) -> Iterator[tuple[str, str]]:
     yield "initial in an account", f"{first[0]}.{last}".lower()
     yield "two middle names", f"{first} Ludovika Amalia {last}"
     yield "before another name", f"{last}, {first} Ludovika"
-    yield from (("surname, other letters", o.split()[1]) for o in who.others)
-    if last.isascii() or who.language in ("da", "de", "sv"):
+    yield from (("surname, other letters", o.split()[1]) for o in someone.others)
+    if last.isascii() or someone.language in ("da", "de", "sv"):
         yield "family", f"the {last}s"
 
 
-def _none(who: Somebody) -> Iterator[tuple[str, str]]:
-    yield "first name", who.first
-    yield "nickname", who.first[:3]
-    yield "misspelt", f"{who.first} {who.last[:-2]}"
-    yield "surname, small", who.last.lower()
-    yield "somebody else's first name", f"Ludovika {who.last}"
-    yield "somebody else's initial", f"Q. {who.last}"
+def _none(someone: Somebody) -> Iterator[tuple[str, str]]:
+    yield "first name", someone.first
+    yield "nickname", someone.first[:3]
+    yield "misspelt", f"{someone.first} {someone.last[:-2]}"
+    yield "surname, small", someone.last.lower()
+    yield "somebody else's first name", f"Ludovika {someone.last}"
+    yield "somebody else's initial", f"Q. {someone.last}"
 
 
-def _split(who: Somebody) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    said = who.sentence.format(who.first)
-    yield "surname in its field", said, {"last_name": who.last, "n": 7}
-    yield "surname in its field, German", said, {"nachname": who.last}
-    yield "first name in its field", "A form", {"first": who.first, "last": who.last}
+def _split(someone: Somebody) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    reading = someone.sentence.format(someone.first)
+    yield "surname in its field", reading, {"last_name": someone.last, "n": 7}
+    yield "surname in its field, German", reading, {"nachname": someone.last}
+    yield (
+        "first name in its field",
+        "A form",
+        {"first": someone.first, "last": someone.last},
+    )
     yield "apart in an object", "A form", {
-        "given_name": who.first, "n": 7, "city": "Oslo", "family_name": who.last
+        "given_name": someone.first, "n": 7, "city": "Oslo", "family_name": someone.last
     }  # fmt: skip
 
 
-def forms_of(who: Somebody) -> Iterator[Planted]:
+def forms_of(someone: Somebody) -> Iterator[Planted]:
     """Yield every form of a person's name in a row of its own."""
     for verdict, rules in (
-        (CERTAIN, _whole), (PROPOSED, _parts), (NOT_SOUGHT, _none),
+        (CERTAIN, _whole_names), (PROPOSED, _parts), (NOT_SOUGHT, _none),
     ):  # fmt: skip
-        for rule, form in rules(who):
+        for rule, form in rules(someone):
             # A form at the end of a sentence and one in a payload.
             yield Planted(rule, verdict, f"seen today: {form}", {})
-    for rule, form in _whole(who):
-        payload = {"text": who.sentence.format(form)}
+    for rule, form in _whole_names(someone):
+        payload = {"text": someone.sentence.format(form)}
         yield Planted(f"{rule}, in a sentence", CERTAIN, "A note", payload)
-    for rule, summary, values in _split(who):
+    for rule, summary, values in _split(someone):
         yield Planted(rule, CERTAIN, summary, values)
-    yield Planted("split, no key", PROPOSED, f"about {who.first}", {"text": who.last})
+    yield Planted(
+        "split, no key", PROPOSED, f"about {someone.first}", {"text": someone.last}
+    )

@@ -53,10 +53,10 @@ def test_a_file_as_it_was_made_is_valid() -> None:
 def test_a_changed_byte_is_found(data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(LINES) - 1))
     line = LINES[at]
-    where = data.draw(st.integers(0, len(line) - 2))
-    other = data.draw(st.integers(0, 255).filter(lambda byte: byte != line[where]))
-    changed = line[:where] + bytes([other]) + line[where + 1 :]
-    assert reasons([*LINES[:at], changed, *LINES[at + 1 :]])
+    place = data.draw(st.integers(0, len(line) - 2))
+    other = data.draw(st.integers(0, 255).filter(lambda byte: byte != line[place]))
+    changed_rows = line[:place] + bytes([other]) + line[place + 1 :]
+    assert reasons([*LINES[:at], changed_rows, *LINES[at + 1 :]])
 
 
 @given(st.data())
@@ -69,8 +69,10 @@ def test_lines_taken_out_repeated_or_moved_are_found(data: st.DataObject) -> Non
 def test_another_manifest_is_found() -> None:
     shorter = sealed([{"id": "ga_0", "scope": {}}])
     assert reasons([*LINES[:-1], shorter[-1]]) == ["wrong_count"]
-    others = sealed([{"id": f"ga_{number}", "scope": {"a": 1}} for number in range(6)])
-    assert reasons([*LINES[:-1], others[-1]]) == ["broken_chain"]
+    other_items = sealed(
+        [{"id": f"ga_{number}", "scope": {"a": 1}} for number in range(6)]
+    )
+    assert reasons([*LINES[:-1], other_items[-1]]) == ["broken_chain"]
     assert reasons(LINES[:-1]) == ["no_manifest"]
 
 
@@ -186,6 +188,6 @@ def test_the_script_for_a_stranger_finds_the_same(world: World, tmp_path: Path) 
 
     assert run() == 0
     lines = file.read_bytes().splitlines(keepends=True)
-    for cut in ([*lines[1:]], lines[:-1], [lines[1], lines[0], *lines[2:]]):
-        file.write_bytes(b"".join(cut))
+    for short_form in ([*lines[1:]], lines[:-1], [lines[1], lines[0], *lines[2:]]):
+        file.write_bytes(b"".join(short_form))
         assert run() != 0

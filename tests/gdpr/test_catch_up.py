@@ -51,8 +51,8 @@ def _is_erased(row: JournalEntry) -> bool:
 def _starts(moment: str = "none") -> tuple[int, str]:
     """Start another process; return how it ended and what it said."""
     child = processes.start("tests.gdpr.restorer", str(settings.DATA_DIR), moment)
-    said, _ = child.communicate(timeout=LIMIT_SECONDS)
-    return child.returncode or 0, str(said)
+    reading, _ = child.communicate(timeout=LIMIT_SECONDS)
+    return child.returncode or 0, str(reading)
 
 
 @pytest.mark.slow
@@ -70,9 +70,9 @@ def test_killed_in_the_middle_it_is_not_served_and_the_next_start_goes_on(
     if not is_noted:
         with pytest.raises(errors.Unavailable):
             serving.require(world.acme.id)
-    code, said = _starts()
+    code, reading = _starts()
     assert code == 0
-    assert ("1 people, " in said) is not is_noted
+    assert ("1 people, " in reading) is not is_noted
     readiness.forget()
     assert readiness.refusal(world.acme.id) is None
     assert _is_erased(row)
@@ -111,17 +111,17 @@ def test_her_names_are_refused_before_anything_is_erased(
 ) -> None:
     world = shared_world
     announced(world)
-    refused: list[str] = []
+    refusals: list[str] = []
 
     def write(name: str) -> None:
         if name == "replay_suppressed":
             with pytest.raises(errors.Conflict):
                 world.entry(f"From {MAIL} again")
-            refused.append(name)
+            refusals.append(name)
 
     monkeypatch.setattr(failpoints, "step", write)
     replay.run()
-    assert refused == ["replay_suppressed"]
+    assert refusals == ["replay_suppressed"]
 
 
 # ── Something is left ────────────────────────────────────────────────────────

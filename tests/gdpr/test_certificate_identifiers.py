@@ -160,10 +160,10 @@ def _script(tmp_path: Path, document: str, keys: Any, *asked: str) -> tuple[int,
     (tmp_path / "certificate.json").write_text(document)
     (tmp_path / "keys.json").write_text(json.dumps(keys))
     command = [sys.executable, "-I", str(SCRIPT), "certificate.json", "keys.json"]
-    done = subprocess.run(
+    result = subprocess.run(
         [*command, *asked], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    return done.returncode, done.stdout + done.stderr
+    return result.returncode, result.stdout + result.stderr
 
 
 def test_a_stranger_needs_thirty_lines_and_two_libraries() -> None:
@@ -188,24 +188,24 @@ def test_the_script_verifies_and_finds_the_identifier(
     def run(*asked: str, document: str = certificate.document) -> tuple[int, str]:
         return _script(tmp_path, document, keys, *asked)
 
-    status, said = run(code, "email", f" {erasing.MAIL.upper()}")
-    assert (status, "The signature holds." in said) == (0, True), said
-    assert "It was sought in bytes fields texts" in said
+    status, reading = run(code, "email", f" {erasing.MAIL.upper()}")
+    assert (status, "The signature holds." in reading) == (0, True), reading
+    assert "It was sought in bytes fields texts" in reading
     assert run(code, "email", "else@x.example") == (
         1,
-        f"{said.splitlines()[0]}\nIt is not listed.\n",
+        f"{reading.splitlines()[0]}\nIt is not listed.\n",
     )
     assert "not this certificate's" in run("00" * 32, "email", erasing.MAIL)[1]
     forged = certificate.document.replace('"result":"complete"', '"result":"partial"')
-    status, said = run(document=forged)
-    assert (status, "InvalidSignature" in said) == (1, True)
+    status, reading = run(document=forged)
+    assert (status, "InvalidSignature" in reading) == (1, True)
 
 
 def test_the_script_verifies_a_certificate_of_version_1(tmp_path: Path) -> None:
     document = (source.ROOT / "tests/gdpr/certificate_v1.json").read_text()
     signature = json.loads(document)["signature"]
-    status, said = _script(tmp_path, document, {"keys": [signature]})
-    assert (status, "The signature holds." in said) == (0, True), said
+    status, reading = _script(tmp_path, document, {"keys": [signature]})
+    assert (status, "The signature holds." in reading) == (0, True), reading
 
 
 # ── On the public page ───────────────────────────────────────────────────────

@@ -68,8 +68,8 @@ def test_it_lists_what_was_sought_and_where(shared_world: World) -> None:
     assert {line["digest"] for line in content["identifiers"]["list"]} == {
         identifiers.digest(code, "email", MAIL), identifiers.digest(code, "name", NAME)
     }  # fmt: skip
-    listed = [form["code"] for form in content["forms"]]
-    assert listed == [form.code for form in (*forms.WRITTEN, *forms.ENCODED)]
+    lines = [form["code"] for form in content["forms"]]
+    assert lines == [form.code for form in (*forms.WRITTEN, *forms.ENCODED)]
     assert content["residue"]["found"] == 0
     for word in (MAIL, NAME, erasing.WORD, "Otto"):
         assert word not in certificate.document
@@ -95,11 +95,11 @@ def test_each_place_of_the_data_map_is_listed_with_its_counts(
 def test_the_reading_paths_are_those_that_are_searched(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: set[tuple[str, str]] = set()
+    question: set[tuple[str, str]] = set()
 
     def watched(name: str, path: Any) -> Any:
         def read(person: Any, text: str, by: Any) -> Any:
-            asked.add((name, by.id))
+            question.add((name, by.id))
             return path(person, text, by)
 
         return read
@@ -109,20 +109,20 @@ def test_the_reading_paths_are_those_that_are_searched(
     monkeypatch.setattr(read_paths, "READ_PATHS", watchers)
     content = certified(shared_world, erasing.maria(shared_world))
     lines = content["searched"]["reading_paths"]
-    assert {line["code"] for line in lines} == {name for name, _ in asked}
+    assert {line["code"] for line in lines} == {name for name, _ in question}
     for name in ("journal_search", "recall"):
-        assert len({by for path, by in asked if path == name}) == 1 + 2
+        assert len({by for path, by in question if path == name}) == 1 + 2
     assert read_paths.AGENTS == 5
 
 
 # ── What is out of the search's reach ────────────────────────────────────────
 def test_another_workspace_erases_for_itself(shared_world: World) -> None:
     world = shared_world
-    theirs = world.entry(f"{MAIL} wrote", by="olga")
+    their_words = world.entry(f"{MAIL} wrote", by="olga")
     content = certified(world, erasing.maria(world))
     assert content["verdict"] == "complete"
     assert limits.OTHER_WORKSPACES in _left_out(content)
-    assert JournalEntry.objects.get(pk=theirs.pk).summary == f"{MAIL} wrote"
+    assert JournalEntry.objects.get(pk=their_words.pk).summary == f"{MAIL} wrote"
 
 
 def test_what_nobody_registered_stays(shared_world: World) -> None:
@@ -226,8 +226,8 @@ def test_proposed_rows_are_counted_by_what_was_decided(shared_world: World) -> N
     person = erasing.subject(world, ("email", MAIL), ("name", SURNAME))
     rows = [world.entry(f"{SURNAME} asked for tent {n}") for n in range(5)]
     case = erasing.opened(world, person)
-    chosen = [("journal", row.id) for row in rows[:3]]
-    erasing.plan_and_decide(world, case, Verdict.SPARED, *chosen)
+    choice = [("journal", row.id) for row in rows[:3]]
+    erasing.plan_and_decide(world, case, Verdict.SPARED, *choice)
     erasing.plan_and_decide(world, case, Verdict.THEIRS)
     content = run_to_end(erasing.started(world, Case.objects.get(pk=case.pk)))
     assert content["kept"]["proposed"] == {"rows": 5, "erased": 2, "kept": 3}
@@ -268,8 +268,10 @@ def test_an_account_that_is_kept_is_an_exception_with_its_reason(
 
 
 def test_one_place_that_keeps_them(world: World) -> None:
-    kept = [statement.Kept("logins", "rule", "It is a login of this workspace.", 1)]
-    facts = make.facts(kept=kept)
+    kept_rows = [
+        statement.Kept("logins", "rule", "It is a login of this workspace.", 1)
+    ]
+    facts = make.facts(kept=kept_rows)
     content = content_of(certificates.issue(make.running(world), facts))
     assert statement.BY_RULE_ONE in content["statement"]
 
@@ -292,8 +294,8 @@ def test_a_partial_one_says_what_is_left_and_what_to_do(
         [statement.IN_PART.format(kind="erasure", subject=person.id), words,
          finish.BUSY, statement.RUN_AGAIN]
     )  # fmt: skip
-    found = {place["name"]: place["found"] for place in content["searched"]["places"]}
-    assert found["journal"] == traces == content["residue"]["found"]
+    matches = {place["name"]: place["found"] for place in content["searched"]["places"]}
+    assert matches["journal"] == traces == content["residue"]["found"]
     assert Case.objects.get().state == "partial", "the case stays open"
 
 
@@ -307,8 +309,8 @@ def test_a_partial_one_can_be_run_again(
         )
         case = erasing.erased(world, erasing.maria(world))
     assert case.state == "partial"
-    again = erasing.started(world, case)
-    erasure.run(again.workspace_id, again.pk)
+    second_answer = erasing.started(world, case)
+    erasure.run(second_answer.workspace_id, second_answer.pk)
     assert Case.objects.get(pk=case.pk).state == "complete"
 
 
@@ -347,8 +349,8 @@ def test_a_rectification_with_an_exception(world: World) -> None:
 
 def test_another_request_states_no_more_than_that_it_was_carried_out() -> None:
     case = Case(kind="access", subject_ref="sub_1")
-    said = statement.of(case, {}, [], is_complete=True)
-    assert said.text == "The access of subject sub_1 was carried out."
+    reading = statement.of(case, {}, [], is_complete=True)
+    assert reading.text == "The access of subject sub_1 was carried out."
     assert statement.sought_forms(case) == []
 
 

@@ -37,7 +37,7 @@ def _names(module_name: str) -> Iterator[str]:
 
 def _has_forms(value: object) -> bool:
     values = value if isinstance(value, tuple) else (value,)
-    return any(isinstance(each, Form) for each in values)
+    return any(isinstance(item, Form) for item in values)
 
 
 def _signed() -> set[str]:

@@ -114,10 +114,10 @@ def test_without_a_certificate_there_is_none_to_show(world: World) -> None:
 
 def test_the_content_says_when_and_how_it_came_about(world: World) -> None:
     case = make.running(world)
-    kept = statement.by_decision(
+    kept_rows = statement.by_decision(
         {("journal", "somebody_else"): 2, ("files", "must_stay"): 3}
     )
-    facts = make.facts(kept=kept)
+    facts = make.facts(kept=kept_rows)
     content = content_of(certificates.issue(case, facts))
     assert content["workspace_id"] == world.acme.id
     assert content["subject_id"] == case.subject_ref

@@ -72,19 +72,19 @@ def test_a_decision_takes_all_rows_of_a_form_or_of_a_place(
     }
     following = api.post(path, spare).data
     assert following["doubtful_by_form"] == {"initial_surname": 2, "title_surname": 2}
-    spared = RowVerdict.objects.filter(verdict="spared")
-    assert set(spared.values_list("row_id", flat=True)) == {
+    spared_ids = RowVerdict.objects.filter(verdict="spared")
+    assert set(spared_ids.values_list("row_id", flat=True)) == {
         row.id for row in rows["surname"]
     }
-    theirs = {
+    their_words = {
         "plan_hash": following["plan_hash"],
         "verdict": "theirs",
         "places": ["journal"],
     }
-    last = api.post(path, theirs).data
+    last = api.post(path, their_words).data
     # The record goes with its entry.
     assert last["doubtful_by_form"] == {}
-    unknown = {**theirs, "plan_hash": last["plan_hash"], "places": ["nowhere"]}
+    unknown = {**their_words, "plan_hash": last["plan_hash"], "places": ["nowhere"]}
     assert api.post(path, unknown).code == "no_rows"
 
 

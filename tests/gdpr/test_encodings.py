@@ -71,26 +71,26 @@ def test_short_names_and_other_scripts_are_read(name: str, encode: Encode) -> No
 
 
 LANGUAGES = [
-    who
-    for who in planted_forms.PEOPLE
-    if who.language in ("cs", "da", "de", "ru", "el", "sv")
+    someone
+    for someone in planted_forms.PEOPLE
+    if someone.language in ("cs", "da", "de", "ru", "el", "sv")
 ]
 
 
-@pytest.mark.parametrize("who", LANGUAGES, ids=lambda who: who.language)
+@pytest.mark.parametrize("someone", LANGUAGES, ids=lambda someone: someone.language)
 @each_encoding
 def test_the_prefilter_misses_no_form_in_no_encoding(
-    encode: Encode, who: planted_forms.Somebody
+    encode: Encode, someone: planted_forms.Somebody
 ) -> None:
-    matcher = Matcher([Name("s", "name", who.name)], proposals=True)
+    matcher = Matcher([Name("s", "name", someone.name)], proposals=True)
     texts = [
         f"note: {encode(form.summary.removeprefix('seen today: '))} end"
-        for form in planted_forms.forms_of(who)
+        for form in planted_forms.forms_of(someone)
         if not form.payload and form.verdict == planted_forms.CERTAIN
     ]
-    sought = {at for at, text in enumerate(texts) if matcher.sign(text) is Sign.SURE}
-    assert sought
-    assert sought <= set(matcher.among(texts, lambda text: text))
+    target = {at for at, text in enumerate(texts) if matcher.sign(text) is Sign.SURE}
+    assert target
+    assert target <= set(matcher.among(texts, lambda text: text))
 
 
 @pytest.mark.parametrize(
@@ -212,9 +212,9 @@ def test_a_small_token_for_gigabytes_is_read_up_to_the_limit() -> None:
     assert PEOPLE.names(within)
     beyond = b64encode(gzip.compress(space + MAIL.encode())).decode()
     assert not PEOPLE.names(beyond)
-    many = " ".join([beyond] * encodings.MAX_COMPRESSED_TOKENS)
-    assert PEOPLE.names(f"{within} {many}")
-    assert not PEOPLE.names(f"{many} {within}")
+    items = " ".join([beyond] * encodings.MAX_COMPRESSED_TOKENS)
+    assert PEOPLE.names(f"{within} {items}")
+    assert not PEOPLE.names(f"{items} {within}")
 
 
 # ── Bytes ────────────────────────────────────────────────────────────────────
@@ -258,12 +258,12 @@ def test_every_form_is_erased_and_searched_for(shared_world: World) -> None:
     person = erasing.subject(world, ("email", MAIL))
     case = erasing.erased(world, person)
     entries = JournalEntry.objects.filter(erased_at=None)
-    left = {
+    left_text = {
         name: ids
         for name, ids in planted.items()
         if entries.filter(pk__in=ids).exists()
     }
-    assert left == {}
+    assert left_text == {}
     assert not Record.objects.filter(content__contains="heard").exists()
     tokens = {name: encode(MAIL) for name, (_, encode) in ITEMS}
     in_files = {n: kit.in_folders(t.split()[0]) for n, t in tokens.items()}

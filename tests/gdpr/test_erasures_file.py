@@ -73,8 +73,8 @@ def test_a_run_announces_the_same_rows_once_and_others_again() -> None:
     other = {"journal": [["j_2", "delete"]]}
     first = tombstones.announce(record())
     numbers = [
-        tombstones.announce(again).number
-        for again in (
+        tombstones.announce(second_answer).number
+        for second_answer in (
             record(at="later"),
             record(run=2),
             record("c_2"),
@@ -108,11 +108,11 @@ def test_wherever_a_crash_cuts_the_file_its_beginning_holds_and_goes_on() -> Non
     end_of_first = data.index(b"\n") + 1
     for size in (0, 1, end_of_first - 1, end_of_first, end_of_first + 1, len(data) - 1):
         path.write_bytes(data[:size])
-        whole = ["c_1"][: data[:size].count(b"\n")]
-        assert cases_in() == whole
+        full_text = ["c_1"][: data[:size].count(b"\n")]
+        assert cases_in() == full_text
         tombstones.announce(record("c_3"))
-        assert cases_in() == [*whole, "c_3"]
-        assert path.read_bytes().startswith(data[: end_of_first * len(whole)])
+        assert cases_in() == [*full_text, "c_3"]
+        assert path.read_bytes().startswith(data[: end_of_first * len(full_text)])
 
 
 # ── Damage ───────────────────────────────────────────────────────────────────

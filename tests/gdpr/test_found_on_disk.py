@@ -51,11 +51,11 @@ def test_a_line_by_hand_is_held_and_what_was_there_is_served(
     assert report.held == 1
     assert path.read_text() == BEFORE
     assert line not in read(suppressed)
-    held = HeldFile.objects.get()
-    (finding,) = held.findings
-    body = bytes(held.body).decode()
+    held_rows = HeldFile.objects.get()
+    (finding,) = held_rows.findings
+    body = bytes(held_rows.body).decode()
     assert body[finding["start"] : finding["end"]] == line
-    assert (held.family, finding["rule"], finding["why"]) == (
+    assert (held_rows.family, finding["rule"], finding["why"]) == (
         suppressed_names.FAMILY,
         suppressed_names.RULE,
         suppressed_names.WHY,
@@ -80,9 +80,9 @@ def test_a_card_about_her_does_not_come_in_by_its_name(suppressed: World) -> Non
     assert not card.exists()
     assert kit.in_files("maria-lopez") == {}
     assert kit.in_tables("maria-lopez") == {}
-    held = HeldFile.objects.get()
-    assert held.key.startswith(suppressed_names.WITHHELD)
-    assert bytes(held.body) == b"Likes tea.\n"
+    held_rows = HeldFile.objects.get()
+    assert held_rows.key.startswith(suppressed_names.WITHHELD)
+    assert bytes(held_rows.body) == b"Likes tea.\n"
 
 
 def test_a_name_over_two_lines_is_held(suppressed: World) -> None:
@@ -98,9 +98,9 @@ def test_it_is_released_only_where_the_name_may_come_back(suppressed: World) -> 
     text = f"{BEFORE}- {NAME} likes tea\n"
     path.write_text(text)
     reconcile.sweep()
-    held, by = HeldFile.objects.get(), world.actor("operator")
+    held_rows, by = HeldFile.objects.get(), world.actor("operator")
     with pytest.raises(errors.Conflict) as refusal:
-        _release(held, by)
+        _release(held_rows, by)
     assert refusal.value.problem_code == "subject_suppressed"
     for row in Suppression.objects.all():
         suppression.lift(row.pk, "She is a customer again", by=world.actor("owner"))
@@ -118,10 +118,10 @@ def test_the_held_words_are_erased_like_all_others(suppressed: World) -> None:
     world = suppressed
     agent_file(world).write_text(f"{BEFORE}- {NAME} likes tea\n")
     reconcile.sweep()
-    again = erasing.maria(world)
-    assert kit.matches_in("held", again)
-    kit.erase("held", again)
-    assert not kit.matches_in("held", again)
+    second_answer = erasing.maria(world)
+    assert kit.matches_in("held", second_answer)
+    kit.erase("held", second_answer)
+    assert not kit.matches_in("held", second_answer)
     assert (
         NAME.lower()
         not in bytes(b"".join(bytes(row.body) for row in HeldFile.objects.all()))
@@ -134,9 +134,9 @@ def test_the_held_page_says_why(suppressed: World) -> None:
     world = suppressed
     agent_file(world).write_text(f"{BEFORE}- {NAME} likes tea\n")
     reconcile.sweep()
-    held = HeldFile.objects.get()
+    held_rows = HeldFile.objects.get()
     page = world.page("operator")
-    for address in ("/quarantine/", f"/quarantine/{held.pk}/"):
+    for address in ("/quarantine/", f"/quarantine/{held_rows.pk}/"):
         reply = page.get(address)
         assert reply.status_code == 200
         assert "suppressed person" in reply.content.decode().lower()

@@ -26,7 +26,7 @@ from tests.world import World
 pytestmark = pytest.mark.sqlite
 
 HEAD = 24
-OTHERS = 600
+OTHER_PEOPLE = 600
 DIM = 256
 
 
@@ -52,7 +52,7 @@ def _embed(world: World, rng: np.random.Generator) -> None:
 def interleaved(world: World, rows: int, seed: int = 7) -> list[str]:
     """Write entries of which ``rows`` name Maria, in between; return their ids."""
     rng, vectors = random.Random(seed), np.random.default_rng(seed)
-    owners = [True] * rows + [False] * OTHERS
+    owners = [True] * rows + [False] * OTHER_PEOPLE
     rng.shuffle(owners)
     news = [
         _entry(number, rng, f"{MAIL} zanzibar{number}quokka" if is_hers else "boats")
@@ -61,10 +61,10 @@ def interleaved(world: World, rows: int, seed: int = 7) -> list[str]:
     own_ids = []
     for start in range(0, len(news), 200):
         part = slice(start, start + 200)
-        written = journal.write(news[part], by=world.actor("ada"))
+        written_text = journal.write(news[part], by=world.actor("ada"))
         own_ids += [
             row.id
-            for row, is_hers in zip(written, owners[part], strict=True)
+            for row, is_hers in zip(written_text, owners[part], strict=True)
             if is_hers
         ]
         _embed(world, vectors)
@@ -98,11 +98,11 @@ def test_interleaved_rows_end_complete(shared_world: World, rows: int) -> None:
 
 def _texts_of_others(own_ids: Sequence[str]) -> list[Any]:
     """Return every value of rows that stay, as SQLite has them."""
-    others = JournalEntry.objects.exclude(pk__in=own_ids)
-    others = others.exclude(entry_type__startswith="gdpr.")
+    other_items = JournalEntry.objects.exclude(pk__in=own_ids)
+    other_items = other_items.exclude(entry_type__startswith="gdpr.")
     vectors = Embedding.objects.exclude(pk__in=own_ids)
-    vectors = vectors.filter(pk__in=others.values("pk"))
-    return [list(rows.order_by("pk").values_list()) for rows in (others, vectors)]
+    vectors = vectors.filter(pk__in=other_items.values("pk"))
+    return [list(rows.order_by("pk").values_list()) for rows in (other_items, vectors)]
 
 
 def _is_rewritten(case: Case) -> bool:

@@ -60,8 +60,8 @@ def test_steps_set_their_numbers(world: World) -> None:
     assert (first.done, first.counts) == (3, {"deleted": 2, "redacted": 1})
     assert first.started_at == started
     leases.fail(second, "x" * 900)
-    stored = CaseStep.objects.get(pk=second.pk)
-    assert (stored.state, len(stored.fault)) == ("failed", 400)
+    stored_text = CaseStep.objects.get(pk=second.pk)
+    assert (stored_text.state, len(stored_text.fault)) == ("failed", 400)
     assert CaseStep.objects.count() == 2
 
 

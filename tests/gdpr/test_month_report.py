@@ -55,11 +55,11 @@ def report(world: World, text: str, now: datetime = NOW) -> month.Report:
 # ── The calendar ─────────────────────────────────────────────────────────────
 @given(st.integers(1971, 9997), st.integers(1, 12))
 def test_months_follow_each_other_without_a_gap(year: int, number: int) -> None:
-    chosen = Month(year, number)
-    assert chosen.next.previous == chosen
-    after = chosen.next.period(BERLIN)
-    assert chosen.period(BERLIN).end == after.start
-    assert after.first - chosen.period(BERLIN).last == timedelta(days=1)
+    choice = Month(year, number)
+    assert choice.next.previous == choice
+    after = choice.next.period(BERLIN)
+    assert choice.period(BERLIN).end == after.start
+    assert after.first - choice.period(BERLIN).last == timedelta(days=1)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_an_extended_case_is_overdue_after_its_later_day(world: World) -> None:
 
 def test_another_workspace_counts_nothing_of_ours(world: World) -> None:
     a_case(world, day(4, 1))
-    theirs = month.of(world.actor("stranger"), "2026-04", now=NOW)
-    assert theirs.figures.total_received == 0
+    their_words = month.of(world.actor("stranger"), "2026-04", now=NOW)
+    assert their_words.figures.total_received == 0
     with pytest.raises(errors.Forbidden):
         month.of(world.actor("operator"), "2026-04", now=NOW)

@@ -43,7 +43,7 @@ EXAMPLES = {
     "initial_joined": (ZOE, "see zquaxborgsen", "zquaxborgsen"),
     "family": (ZOE, "with the Quaxbørgsens", "the Quaxbørgsens"),
 }  # fmt: skip
-OTHERS = [
+OTHER_PEOPLE = [
     ("Hannah Weber", "Otto Weber rang"),
     ("Hannah Weber", "O. Weber rang"),
     ("Hannah Weber", "mail otto.weber@post.example"),
@@ -72,20 +72,22 @@ def test_every_form_has_an_example() -> None:
 
 @pytest.mark.parametrize("form", forms.WRITTEN, ids=lambda form: form.code)
 def test_a_form_is_found_whole_and_as_sure_as_it_says(form: forms.Form) -> None:
-    name, text, written = EXAMPLES[form.code]
+    name, text, written_text = EXAMPLES[form.code]
     matcher = _matcher(name)
     span = matcher.spans(text)[0]
-    assert (text[span.start : span.end], span.form) == (written, form.code)
+    assert (text[span.start : span.end], span.form) == (written_text, form.code)
     assert span.sure is form.certain
     assert matcher.may(text)
     assert matcher.among(["nobody", text], lambda text: text) == [1]
-    assert matcher.mask(text).startswith(text.replace(written, "[erased]")[: span.end])
+    assert matcher.mask(text).startswith(
+        text.replace(written_text, "[erased]")[: span.end]
+    )
     assert not matcher.spans(matcher.mask(text))
     found_by_all = Matcher([Name("s", "name", name)]).names(text)
     assert bool(found_by_all) is form.certain, "others' proposals match nobody"
 
 
-@pytest.mark.parametrize(("name", "text"), OTHERS)
+@pytest.mark.parametrize(("name", "text"), OTHER_PEOPLE)
 def test_somebody_elses_name_is_not_even_proposed(name: str, text: str) -> None:
     spans = _matcher(name).spans(text)
     assert [text[span.start : span.end] for span in spans] == []
@@ -97,11 +99,13 @@ def _sign(matcher: Matcher, form: Planted) -> Sign:
     )
 
 
-@pytest.mark.parametrize("who", planted_forms.PEOPLE, ids=lambda who: who.language)
-def test_planted_forms_are_judged_as_their_rules_say(who: Somebody) -> None:
-    matcher = _matcher(who.name)
+@pytest.mark.parametrize(
+    "someone", planted_forms.PEOPLE, ids=lambda someone: someone.language
+)
+def test_planted_forms_are_judged_as_their_rules_say(someone: Somebody) -> None:
+    matcher = _matcher(someone.name)
     verdicts = {Sign.SURE: CERTAIN, Sign.UNSURE: PROPOSED, Sign.NONE: NOT_SOUGHT}
-    planted = list(planted_forms.forms_of(who))
+    planted = list(planted_forms.forms_of(someone))
     wrong = [
         (form.rule, form.summary, form.payload)
         for form in planted
@@ -152,12 +156,12 @@ def test_a_shared_row_loses_the_whole_form_and_nothing_else(world: World) -> Non
 @pytest.mark.slow
 def test_every_planted_form_is_erased_end_to_end(shared_world: World) -> None:
     world, rows = shared_world, dict[str, Planted]()
-    who = planted_forms.PEOPLE[2]
-    for form in planted_forms.forms_of(who):
+    person = planted_forms.PEOPLE[2]
+    for form in planted_forms.forms_of(person):
         if form.verdict != NOT_SOUGHT:
             rows[world.entry(form.summary, payload=form.payload).id] = form
-    other = world.entry(f"Ludovika {who.last} likes boats")
-    subject = kit.subject(world, {"name": who.name})
+    other = world.entry(f"Ludovika {person.last} likes boats")
+    subject = kit.subject(world, {"name": person.name})
     case = erasing.opened(world, subject)
     doubts = dry_run.doubts(erasing.planned(world, case))
     proposed = {row_id for row_id, form in rows.items() if form.verdict == PROPOSED}

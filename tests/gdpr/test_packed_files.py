@@ -85,7 +85,7 @@ def _deep(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("data", "why"),
+    ("data", "reason"),
     [
         (b"\x28\xb5\x2f\xfd" + bytes(40), "zstd"),
         (b"7z\xbc\xaf\x27\x1c" + bytes(40), "7z"),
@@ -96,10 +96,12 @@ def _deep(data: bytes) -> bytes:
     ],
     ids=["zstd", "7z", "cut gzip", "cut zip", "nested", "encrypted"],
 )
-def test_what_cannot_be_opened_is_counted(folder: Path, data: bytes, why: str) -> None:
+def test_what_cannot_be_opened_is_counted(
+    folder: Path, data: bytes, reason: str
+) -> None:
     (folder / "old").write_bytes(data)
     _, report = _search()
-    assert report.not_read == {why: 1}
+    assert report.not_read == {reason: 1}
     assert report.unpacked == 0
 
 

@@ -138,13 +138,13 @@ def test_sentences_in_a_row_are_read_one_by_one() -> None:
 
 
 def test_a_value_may_have_a_blank_but_is_no_second_sentence() -> None:
-    kept = "Maria wrote this."
+    kept_rows = "Maria wrote this."
     text = "my table could not be rewritten: somebody holds it."
     with translation.override("de"):
         reading = readings.of(text)
         assert reading.startswith("my table konnte nicht")
-        assert readings.of(f"{text} {kept}") == f"{reading} {kept}"
-        assert readings.of(f"{kept} {text}") == f"{kept} {reading}"
+        assert readings.of(f"{text} {kept_rows}") == f"{reading} {kept_rows}"
+        assert readings.of(f"{kept_rows} {text}") == f"{kept_rows} {reading}"
 
 
 # ── Bundles ──────────────────────────────────────────────────────────────────

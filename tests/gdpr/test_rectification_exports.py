@@ -42,7 +42,9 @@ def test_a_correction_after_an_export_is_complete(shared_world: World) -> None:
     document = Certificate.objects.get(case=case).document
     assert limits.REQUESTS_STAY in document
     # A new bundle says the right thing.
-    again = erasing.started(world, erasing.opened(world, maria, CaseKind.ACCESS))
-    erasure.run(again.workspace_id, again.pk)
+    second_answer = erasing.started(
+        world, erasing.opened(world, maria, CaseKind.ACCESS)
+    )
+    erasure.run(second_answer.workspace_id, second_answer.pk)
     text = b"".join(storage.pieces(Export.objects.get(state=ExportState.READY)))
     assert text

@@ -194,9 +194,9 @@ def _fates(*rows: JournalEntry) -> list[str]:
 def test_a_record_finds_the_rows_and_the_names_again(shared_world: World) -> None:
     world, home = shared_world, shared_world.acme.id
     erasing.otto(world)
-    named = world.entry("No name is in this")
+    named_rows = world.entry("No name is in this")
     mailed = world.entry(f"From {MAIL}")
-    kept = world.entry(f"A contract with {NAME}")
+    kept_rows = world.entry(f"A contract with {NAME}")
     masked = world.entry(f"{NAME} met {OTHER}")
     apart = world.entry(f"{OTHER} likes harbours")
     foreign = world.entry(f"From {MAIL}", by="olga")
@@ -204,8 +204,8 @@ def test_a_record_finds_the_rows_and_the_names_again(shared_world: World) -> Non
         world,
         {
             "journal": [
-                [named.id, "delete"],
-                [kept.id, "keep"],
+                [named_rows.id, "delete"],
+                [kept_rows.id, "keep"],
                 [masked.id, "redact"],
             ]
         },
@@ -213,7 +213,7 @@ def test_a_record_finds_the_rows_and_the_names_again(shared_world: World) -> Non
     _announced(world, {"archive": []})
     lines: list[str] = []
     (replayed,) = replay.run(lines.append)
-    rows = (named, mailed, kept, masked, apart, foreign)
+    rows = (named_rows, mailed, kept_rows, masked, apart, foreign)
     assert _fates(*rows) == ["gone", "gone", "there", "masked", "there", "there"]
     assert OTHER in masked.summary
     assert NAME not in masked.summary

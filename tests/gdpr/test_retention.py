@@ -57,7 +57,7 @@ def old(world: World, text: str = "A talk about boats", days: int = 40) -> Journ
     )  # fmt: skip
 
 
-def written(by: Actor, entry_type: str) -> JournalEntry:
+def append_as(by: Actor, entry_type: str) -> JournalEntry:
     new = NewEntry(entry_type=entry_type, summary="Long ago", ts=factories.ago(40))
     return journal.write([new], by=by)[0]
 
@@ -92,7 +92,7 @@ def test_a_star_matches_what_begins_so_and_never_an_account(world: World) -> Non
     metrics = factories.append(
         world.actor("ada"), entry_type="container.metrics", ts=factories.ago(40)
     )
-    account = written(world.system(), "key.issued")
+    account = append_as(world.system(), "key.issued")
     switched_on(world, "*")
     apply.run(world.acme.id)
     assert text_of(metrics) == ""
@@ -100,12 +100,12 @@ def test_a_star_matches_what_begins_so_and_never_an_account(world: World) -> Non
 
 
 def test_what_is_kept_for_a_reason_stays_and_is_counted(world: World) -> None:
-    pinned, held, restricted, asked = (
+    pinned, held_rows, restricted, question = (
         old(world, f"Talk {n}", 40 + n) for n in range(4)
     )
     JournalEntry.objects.filter(pk=pinned.pk).update(priority="pin")
     people = [make.subject(world) for _ in range(3)]
-    for person, entry in zip(people, (held, restricted, asked), strict=True):
+    for person, entry in zip(people, (held_rows, restricted, question), strict=True):
         kit.link(person, "journal", entry.pk)
     soon = timezone.now() + timedelta(days=9)
     legal_holds.place(
@@ -121,7 +121,7 @@ def test_what_is_kept_for_a_reason_stays_and_is_counted(world: World) -> None:
         "priority": 1, "hold": 1, "restricted": 1, "open_case": 1,
     }  # fmt: skip
     assert apply.run(world.acme.id) == {rule.pk: 0}
-    assert all(text_of(row) for row in (pinned, held, restricted, asked))
+    assert all(text_of(row) for row in (pinned, held_rows, restricted, question))
 
 
 def test_an_archived_entry_is_erased_too(world: World) -> None:
@@ -156,7 +156,7 @@ def test_a_record_is_forgotten_at_its_age(world: World) -> None:
 
 
 def test_another_workspace_is_not_touched(world: World) -> None:
-    stranger = written(permissions.system(world.other.id), "peer.conversation")
+    stranger = append_as(permissions.system(world.other.id), "peer.conversation")
     switched_on(world)
     apply.run(world.acme.id)
     assert text_of(stranger) == stranger.summary
@@ -211,9 +211,9 @@ def test_what_a_killed_run_erased_is_in_the_journal_after_the_next(
             apply.run(world.acme.id)
     apply.run(world.acme.id)
     assert [text_of(entry) for entry in entries] == ["", ""]
-    written = JournalEntry.objects.filter(entry_type="gdpr.retention_applied")
-    assert [row.payload["erased"] for row in written] == [2]
-    assert rule.pk == written[0].payload["rule_id"]
+    written_text = JournalEntry.objects.filter(entry_type="gdpr.retention_applied")
+    assert [row.payload["erased"] for row in written_text] == [2]
+    assert rule.pk == written_text[0].payload["rule_id"]
 
 
 def test_names_of_people_who_ask_are_searched_for_first(world: World) -> None:
@@ -228,8 +228,8 @@ def test_names_of_people_who_ask_are_searched_for_first(world: World) -> None:
 
 def test_another_age_switches_it_off(world: World) -> None:
     rule, owner = switched_on(world), world.actor("owner")
-    changed = rules.change_days(rule, 10, by=owner)
-    assert (changed.active, changed.days) == (False, 10)
+    changed_rows = rules.change_days(rule, 10, by=owner)
+    assert (changed_rows.active, changed_rows.days) == (False, 10)
     # The page that showed 30 days cannot switch on 10.
     with pytest.raises(errors.Conflict) as error:
         rules.switch_on(rule, 10_000, by=owner)
@@ -286,8 +286,8 @@ def test_every_step_is_in_the_journal(world: World) -> None:
     rules.remove(
         rules.switch_off(rule, by=world.actor("owner")), by=world.actor("owner")
     )
-    written = JournalEntry.objects.filter(entry_type__startswith="gdpr.retention_")
-    assert list(written.order_by("seq").values_list("entry_type", flat=True)) == [
+    written_text = JournalEntry.objects.filter(entry_type__startswith="gdpr.retention_")
+    assert list(written_text.order_by("seq").values_list("entry_type", flat=True)) == [
         "gdpr.retention_added",
         "gdpr.retention_switched_on",
         "gdpr.retention_applied",

@@ -198,12 +198,12 @@ def test_the_worker_is_told_at_once_where_there_is_one(
     django_capture_on_commit_callbacks: Any,
     delivers: bool,
 ) -> None:
-    sent: list[str] = []
-    monkeypatch.setattr(dispatch, "send", sent.append)
+    sent_mails: list[str] = []
+    monkeypatch.setattr(dispatch, "send", sent_mails.append)
     monkeypatch.setitem(current_app.conf, "crewship_delivers", delivers)
     with django_capture_on_commit_callbacks(execute=True):
         erasing.started(world, erasing.opened(world, erasing.maria(world)))
-    assert sent.count("gdpr.sweep") == int(delivers)
+    assert sent_mails.count("gdpr.sweep") == int(delivers)
 
 
 def test_the_thread_goes_on_after_a_fault_and_ends_when_told(

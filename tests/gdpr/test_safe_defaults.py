@@ -85,13 +85,13 @@ def test_one_call_waits_for_the_identity_then_for_a_second_person(new: World) ->
     assert officer.post(f"{case}/identity", {"how": "by code"}).status == 200
     second = officer.send("delete", PATH, ASKED)
     assert (second.status, second.data["status"]) == (202, "awaiting_approval")
-    again = officer.send("delete", PATH, ASKED).data
-    assert again == second.data
-    assert (again["case_id"], again["action_id"]) == (
+    second_answer = officer.send("delete", PATH, ASKED).data
+    assert second_answer == second.data
+    assert (second_answer["case_id"], second_answer["action_id"]) == (
         first.data["case_id"], first.data["action_id"],
     )  # fmt: skip
     plan_hash = officer.get(case).data["plan"]["plan_hash"]
-    assert again["next"][0]["call"] == f"POST /api/v1{case}/approve"
+    assert second_answer["next"][0]["call"] == f"POST /api/v1{case}/approve"
     own = officer.post(f"{case}/approve", {"plan_hash": plan_hash})
     assert (own.status, own.code) == (409, "same_person")
     assert admin.post(f"{case}/approve", {"plan_hash": plan_hash}).status == 200
@@ -122,9 +122,12 @@ def test_a_plan_that_became_stale_is_made_again_and_approved_again(new: World) -
     assert plan is not None
     cases.approve(started.case, plan.plan_hash, by=second)
     new.indexed(f"{MAIL} wrote again")
-    again = one_call.erase(MAIL, "Asked", by=by)
-    assert (again.case.pk, again.status) == (started.case.pk, "awaiting_approval")
-    assert again.case.plans.count() == 2
+    second_answer = one_call.erase(MAIL, "Asked", by=by)
+    assert (second_answer.case.pk, second_answer.status) == (
+        started.case.pk,
+        "awaiting_approval",
+    )
+    assert second_answer.case.plans.count() == 2
 
 
 @pytest.mark.parametrize(
@@ -331,8 +334,8 @@ def test_who_made_the_approving_key_does_not_carry_it_out(new: World) -> None:
 def test_only_a_person_approves(new: World, who: str) -> None:
     by = new.system()
     if who == "key of nobody":
-        gone = User(email="gone@acme.example")
-        new.people["gone"] = gone
+        missing_rows = User(email="gone@acme.example")
+        new.people["gone"] = missing_rows
         by = _key(new, "owner", maker="gone")
     case = make.planned(make.opened(new), new.actor("compliance"))
     with pytest.raises(errors.Conflict) as caught:
@@ -369,17 +372,21 @@ def test_switching_one_off_needs_a_reason_that_stays_visible(
     refusal = owner.send("patch", "/gdpr/settings", {name: False, "reason": "  "})
     assert (refusal.status, refusal.code) == (422, "reason_required")
     assert getattr(privacy_settings.of(new.acme.id), name) is True
-    why = "We are two people, one is ill"
-    reply = owner.send("patch", "/gdpr/settings", {name: False, "reason": why})
+    reason = "We are two people, one is ill"
+    reply = owner.send("patch", "/gdpr/settings", {name: False, "reason": reason})
     [off] = reply.data["switched_off"]
-    assert (off["name"], off["by"], off["reason"]) == (name, "owner@acme.example", why)
+    assert (off["name"], off["by"], off["reason"]) == (
+        name,
+        "owner@acme.example",
+        reason,
+    )
     [row] = GdprAction.objects.filter(action=ActionKind.SETTINGS)
-    assert (row.reason, row.scope) == (why, {"setting": name, "value": False})
+    assert (row.reason, row.scope) == (reason, {"setting": name, "value": False})
     [entry] = make.entries(new, "gdpr.settings_changed")
-    assert (entry.severity, entry.payload["reason"]) == ("warn", why)
+    assert (entry.severity, entry.payload["reason"]) == ("warn", reason)
     page = new.page("compliance").get("/privacy/settings/").content.decode()
-    assert why in page and "owner@acme.example" in page
-    assert why in new.page("compliance").get("/privacy/ledger/").content.decode()
+    assert reason in page and "owner@acme.example" in page
+    assert reason in new.page("compliance").get("/privacy/ledger/").content.decode()
     assert owner.send("patch", "/gdpr/settings", {name: True}).status == 200
     assert owner.get("/gdpr/settings").data["switched_off"] == []
 
@@ -390,8 +397,8 @@ def test_the_settings_page_asks_for_the_reason_at_its_field(new: World) -> None:
     refusal = page.post("/privacy/settings/", form)
     assert refusal.status_code == 422
     assert 'id="id_reason_error"' in refusal.content.decode()
-    kept = page.post("/privacy/settings/", {**form, "reason": "Alone here"})
-    assert kept.status_code == 302
+    kept_rows = page.post("/privacy/settings/", {**form, "reason": "Alone here"})
+    assert kept_rows.status_code == 302
     rules = privacy_settings.of(new.acme.id)
     assert (rules.two_person, rules.require_identity) == (False, False)
 

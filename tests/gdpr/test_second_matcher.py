@@ -30,11 +30,11 @@ OWN = (
     Identifier("name", "王伟"),
     Identifier("name", "Mueller Anton"),
 )
-OTHERS = (
+OTHER_PEOPLE = (
     Identifier("name", "Zorélle Maria Quaxbørgsen-Olsen"),
     Identifier("email", "zorelle.quaxborgsen@other.example"),
 )
-MATCHER = SecondMatcher(OWN, OTHERS)
+MATCHER = SecondMatcher(OWN, OTHER_PEOPLE)
 
 
 def _b64(text: str) -> str:
@@ -144,14 +144,14 @@ def test_what_may_mean_somebody_else_is_left(form: str) -> None:
 
 
 def test_an_exact_matcher_finds_a_name_only_as_it_is_registered() -> None:
-    exact = SecondMatcher(OWN, OTHERS, exact=True)
+    exact = SecondMatcher(OWN, OTHER_PEOPLE, exact=True)
     texts = [NAME.upper(), "Quaxbørgsen, Zorélle", "Zorélle Maria Quaxbørgsen", MAIL]
     assert exact.among(texts) == {0, 3}
 
 
 def test_a_name_that_somebody_else_has_too_is_nobodys() -> None:
-    same = Identifier("name", "Zorelle Quaxborgsen")
-    assert len(SecondMatcher([Identifier("name", NAME)], [same])) == 0
+    same_requests = Identifier("name", "Zorelle Quaxborgsen")
+    assert len(SecondMatcher([Identifier("name", NAME)], [same_requests])) == 0
 
 
 @given(st.lists(st.text(max_size=40), max_size=6), st.integers(0, 6))

@@ -91,8 +91,15 @@ def test_a_table_without_rowid_is_read(
             "CREATE TABLE foreign_notes (id TEXT, part INTEGER, said TEXT,"
             " PRIMARY KEY (id, part)) WITHOUT ROWID"
         )
-        for key, said in (("a", "x"), ("b", "x"), ("c", f"about {MAIL}"), ("d", "x")):
-            cursor.execute("INSERT INTO foreign_notes VALUES (%s, 1, %s)", [key, said])
+        for key, reading in (
+            ("a", "x"),
+            ("b", "x"),
+            ("c", f"about {MAIL}"),
+            ("d", "x"),
+        ):
+            cursor.execute(
+                "INSERT INTO foreign_notes VALUES (%s, 1, %s)", [key, reading]
+            )
     try:
         (trace,) = _report(shared_world).traces
     finally:
@@ -178,8 +185,8 @@ def test_a_row_kept_by_decision_is_no_trace(shared_world: World) -> None:
     row = shared_world.entry(f"{NAME} was here")
     person = _maria(shared_world)
     assert _places(_report(shared_world, person)) == ["journal"]
-    spared = {"journal": frozenset({row.id})}
-    person = dataclasses.replace(person, spared_rows=spared)
+    spared_ids = {"journal": frozenset({row.id})}
+    person = dataclasses.replace(person, spared_rows=spared_ids)
     assert _report(shared_world, person).traces == []
 
 

@@ -329,15 +329,15 @@ def test_a_database_in_use_is_not_rewritten() -> None:
 
 
 def test_a_large_database_is_copied_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    question: list[str] = []
 
     def disk_usage(folder: Any) -> SimpleNamespace:
-        asked.append(str(folder))
+        question.append(str(folder))
         return SimpleNamespace(free=1 << 40)
 
     monkeypatch.setattr(shutil, "disk_usage", disk_usage)
     monkeypatch.setattr(sqlite, "MEMORY_BYTES", 0)
     before = _run("PRAGMA temp_store")
     assert sqlite.rewrite() == ""
-    assert len(asked) == 2
+    assert len(question) == 2
     assert _run("PRAGMA temp_store") == before

@@ -205,8 +205,10 @@ def test_each_door_refuses_its_own_part(world: World, opted_out: Subject) -> Non
 def test_the_list_holds_no_words(world: World, opted_out: Subject) -> None:
     rows = list(Suppression.objects.values())
     assert len(rows) == LISTED
-    stored = repr(rows).lower()
-    assert not any(w in stored for w in ("maria", "keller", "mary", "1234567", "4711"))
+    stored_text = repr(rows).lower()
+    assert not any(
+        w in stored_text for w in ("maria", "keller", "mary", "1234567", "4711")
+    )
     # Keyed by workspace: the same name has another hash in another workspace.
     name = [Name("", "email", "maria@example.org")]
     local, foreign = (
@@ -221,8 +223,8 @@ def test_what_an_earlier_version_stored_is_still_recognised(
 ) -> None:
     monkeypatch.setattr(journal, "key", lambda: b"a-key-of-a-test")
     names = [Name("", alias.kind, alias.value) for alias in NAMES]
-    stored = [tuple(digest) for digest in suppression.digests_of("ws_1", names)]
-    assert stored == STORED
+    stored_text = [tuple(digest) for digest in suppression.digests_of("ws_1", names)]
+    assert stored_text == STORED
     assert suppression.unknown_name_digest("ws_1", "Maria") == UNKNOWN
     assert suppression.dismissal_digest("ws_1", "email", "m@example.org") == DISMISSED
 

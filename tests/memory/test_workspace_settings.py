@@ -310,9 +310,9 @@ def test_what_cannot_be_read_is_the_default(world: World) -> None:
 
 
 def test_a_table_loses_only_what_is_no_longer_known(world: World) -> None:
-    stored = {"gone.rule": "off", "override.instructions": "off"}
+    stored_text = {"gone.rule": "off", "override.instructions": "off"}
     WorkspaceSetting.objects.create(
-        workspace=world.acme, name="scanner_rules", value=stored
+        workspace=world.acme, name="scanner_rules", value=stored_text
     )
     modes = workspace_settings.value(world.acme.id, declarations.SCANNER_RULES)
     assert modes == {"override.instructions": "off"}

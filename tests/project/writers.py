@@ -96,7 +96,7 @@ def in_source() -> set[Site]:
         if name.startswith(OUTSIDE):
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        sites |= {(name, where) for where, call in _calls(tree) if _appends(call)}
+        sites |= {(name, place) for place, call in _calls(tree) if _appends(call)}
     return sites
 
 

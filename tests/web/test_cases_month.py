@@ -27,8 +27,8 @@ def cases(world: World) -> list[Case]:
     people = (OWNER, OWNER, COMPLIANCE)
     return [
         *(
-            actions.assign(row, who, by=by)
-            for row, who in zip(rows, people, strict=False)
+            actions.assign(row, person, by=by)
+            for row, person in zip(rows, people, strict=False)
         ),
         rows[3],
     ]
@@ -47,12 +47,12 @@ def test_an_assignee_gets_one_mail_and_every_case_a_note(
     assert "3 reminders noted" in html
     assert "It is assigned to nobody." in html
     assert 'name="undo"' not in html
-    sent = {tuple(message.to): message for message in outbox.outbox}
-    assert set(sent) == {(OWNER,), (COMPLIANCE,)}
-    body = str(sent[(OWNER,)].body)
+    sent_mails = {tuple(message.to): message for message in outbox.outbox}
+    assert set(sent_mails) == {(OWNER,), (COMPLIANCE,)}
+    body = str(sent_mails[(OWNER,)].body)
     assert all(case.id in body for case in cases[:2])
     assert cases[2].id not in body
-    assert "Maria" not in body + str(sent[(OWNER,)].subject)
+    assert "Maria" not in body + str(sent_mails[(OWNER,)].subject)
     assert notes(cases[0]) == [f"Reminder mailed to {OWNER}"]
     assert notes(cases[3]) == []
     assert len(make.entries(world, "gdpr.case_reminded")) == 3

@@ -66,8 +66,10 @@ def test_what_is_done_on_german_pages_is_stored_in_english(world: World) -> None
     hold = person.holds.get()
     post(world, f"holds/{hold.pk}/release/", reason="Beendet")
     post(world, f"{path}extend/", months=1, reason="Viele Anträge")
-    stored = set(CaseEvent.objects.filter(case=case).values_list("text", flat=True))
-    assert stored == {
+    stored_text = set(
+        CaseEvent.objects.filter(case=case).values_list("text", flat=True)
+    )
+    assert stored_text == {
         "Received",
         "Goes on without an identity check",
         "Identity verified",

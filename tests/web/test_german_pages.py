@@ -150,9 +150,11 @@ def page(browser: Client, path: str, language: str) -> list[str]:
     "text", ["Held", "The parcel", "Nur the rest of Warten", "too long"]
 )
 def test_an_english_text_is_reported_though_a_stored_one_contains_it(text: str) -> None:
-    stored = frozenset({"Held text of ada", "The parcel is late", "It is too long"})
-    assert english([text], [text], stored) == [text]
-    assert not english(["The parcel is late"], ["The parcel is late"], stored)
+    stored_text = frozenset(
+        {"Held text of ada", "The parcel is late", "It is too long"}
+    )
+    assert english([text], [text], stored_text) == [text]
+    assert not english(["The parcel is late"], ["The parcel is late"], stored_text)
 
 
 def test_a_sentence_that_is_english_in_part_is_reported() -> None:
@@ -164,22 +166,22 @@ def test_no_page_in_german_has_an_english_word(
     shared_world: World, page_urls: dict[str, str], subtests: pytest.Subtests
 ) -> None:
     browser = shared_world.page("owner")
-    stored = stored_texts()
+    stored_text = stored_texts()
     for name, (path, _status) in test_accessibility.PAGES.items():
         with subtests.test(name):
             url = path.format(**page_urls)
             german, original = page(browser, url, "de"), page(browser, url, "en")
-            findings = english(german, original, stored)
+            findings = english(german, original, stored_text)
             assert not findings, f"{name}: {findings}"
 
 
 def test_nor_has_a_page_before_signing_in(
     shared_world: World, page_urls: dict[str, str], subtests: pytest.Subtests
 ) -> None:
-    stored = stored_texts()
+    stored_text = stored_texts()
     for name, (path, _status) in test_accessibility.OPEN.items():
         with subtests.test(name):
             url = path.format(**page_urls)
             german, original = page(Client(), url, "de"), page(Client(), url, "en")
-            findings = english(german, original, stored)
+            findings = english(german, original, stored_text)
             assert not findings, f"{name}: {findings}"

@@ -130,8 +130,8 @@ def test_the_register_has_no_name_and_every_case_of_the_period(
     assert {row["case_id"] for row in rows} == {case.id for case in cases}
     by_id = {row["case_id"]: row for row in rows}
     assert by_id[cases[0].id]["extension_reason"] == "[name] has many entries"
-    refused = by_id[cases[1].id]
-    assert (refused["result"], refused["days"], refused["in_time"]) == (
+    refusals = by_id[cases[1].id]
+    assert (refusals["result"], refusals["days"], refusals["in_time"]) == (
         "refused", "0", "True",
     )  # fmt: skip
     page = text(get(world, "reports/register/"))

@@ -49,7 +49,7 @@ def test_more_rows_than_the_page_showed_are_not_switched_on(world: World) -> Non
 
 
 @pytest.mark.parametrize(
-    ("person", "listed", "rule", "adding"),
+    ("person", "list_status", "rule", "adding"),
     [
         ("owner", 200, 200, 422),
         ("compliance", 200, 200, 403),
@@ -59,10 +59,10 @@ def test_more_rows_than_the_page_showed_are_not_switched_on(world: World) -> Non
     ],
 )
 def test_who_sees_and_who_decides(
-    world: World, person: str, listed: int, rule: int, adding: int
+    world: World, person: str, list_status: int, rule: int, adding: int
 ) -> None:
     url = reverse("privacy:retention_rule", args=[retention_rule(world).pk])
     page = world.page(person)
-    assert page.get(LIST).status_code == listed
+    assert page.get(LIST).status_code == list_status
     assert page.get(url).status_code == rule
     assert page.post(LIST, {}).status_code == adding

@@ -119,8 +119,8 @@ class Command(BaseCommand):
             started = StartedErasure(running, "", {}, [])
         if started.case.state == CaseState.RUNNING:
             erasure.run(case.workspace_id, case.id)
-            ended = transitions.case(by, case.id)
-            return StartedErasure(ended, started.action_id, {}, [])
+            final_case = transitions.case(by, case.id)
+            return StartedErasure(final_case, started.action_id, {}, [])
         return started
 
     def _plan(self, case: Case, by: Actor) -> tuple[StartedErasure, dict[str, Any]]:

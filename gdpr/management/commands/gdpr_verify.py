@@ -125,7 +125,7 @@ def _lists(content: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield the lists of a certificate: a title and its lines, none empty."""
     if content["version"] > 1:
         identifiers = content["identifiers"]
-        searched, kept = content["searched"], content["kept"]
+        searched, kept_rows = content["searched"], content["kept"]
         yield (
             f"Identifiers sought ({identifiers['count']})",
             [
@@ -141,7 +141,7 @@ def _lists(content: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
         yield "Not searched", _sentences(content["not_searched"])
         yield (
             "What stays",
-            [f"{line['place']}: {line['sentence']}" for line in kept["rows"]]
+            [f"{line['place']}: {line['sentence']}" for line in kept_rows["rows"]]
             or ["No row that was found."],
         )
         yield "Identity", [content["identity"]["sentence"]]
