@@ -119,10 +119,8 @@ def check_erasures() -> None:
     count, closed = sum(gap.count for gap in gaps), [g for g in gaps if not g.is_served]
     faults = [gap.fault for gap in closed if gap.fault]
     if count:
-        waiting_rows = (
-            f"{count} to go in {len(closed)} workspaces, which are not served"
-        )
-        raise NotReady(f"Erasures made after this backup are repeated: {waiting_rows}.")
+        progress = f"{count} to go in {len(closed)} workspaces, which are not served"
+        raise NotReady(f"Erasures made after this backup are repeated: {progress}.")
     if faults:
         raise NotReady(f"{faults[0]} {len(faults)} workspaces are not served.")
     if any(gap.is_tail_lost for gap in gaps):

@@ -238,10 +238,10 @@ def refuse(
 ) -> None:
     """Raise Conflict ``subject_suppressed`` when a text or subject is suppressed."""
     hashes = {digest for digest, _, _ in digests}
-    person = list(subjects)
-    if any(is_named(workspace_id, subject, hashes) for subject in person) or any(
+    subject_names = list(subjects)
+    if any(is_named(workspace_id, subject, hashes) for subject in subject_names) or any(
         suppressed_pieces(workspace_id, text, digests)
-        for text in (*texts, *person)
+        for text in (*texts, *subject_names)
         if text
     ):
         detail = gettext(

@@ -60,12 +60,12 @@ def _fill(workspace: BenchWorkspace, mail: str, rows: int, entries: int) -> None
     writer = Writer(rows)
     rng = random.Random(rows)  # noqa: S311  (no secret)
     own_slots = set(rng.sample(range(entries), rows))
-    other_items = Writer().entries(entries - rows)
+    other_entries = Writer().entries(entries - rows)
     for start in range(0, entries, CHUNK):
         news = [
             _mention(writer, mail, f"quagmire{rows}x{slot}zephyr")
             if slot in own_slots
-            else next(other_items)
+            else next(other_entries)
             for slot in range(start, min(entries, start + CHUNK))
         ]
         journal.write(news, by=workspace.actor)
@@ -103,8 +103,8 @@ def _run(
     workspace: BenchWorkspace, subject: Subject, by: Actor
 ) -> tuple[Case, dict[str, float]]:
     reason = "Measured"
-    single_words = Change(two_person=False, require_identity=False, reason=reason)
-    privacy_settings.change(single_words, by=by)
+    one_person_rule = Change(two_person=False, require_identity=False, reason=reason)
+    privacy_settings.change(one_person_rule, by=by)
     new = NewCase(
         subject_id=subject.id,
         kind=CaseKind.ERASURE,

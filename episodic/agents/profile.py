@@ -230,8 +230,8 @@ def _files(actor: Actor, crew_id: str, agent: Agent | None) -> Files:
     rows = restricted.visible_files(rows, actor)
     total = rows.count()
     over = list(rows.filter(agent_facts.over_cap_files())[:FILES_LISTED])
-    other_items = rows.exclude(pk__in=[row.pk for row in over]).order_by("-updated_at")
-    lines = [*over, *other_items[: FILES_LISTED - len(over)]]
+    other_files = rows.exclude(pk__in=[row.pk for row in over]).order_by("-updated_at")
+    lines = [*over, *other_files[: FILES_LISTED - len(over)]]
     owner_id = agent.id if agent else crew_id
     return Files(
         rows=tuple(

@@ -108,17 +108,17 @@ def doubts(plan: CasePlan | None) -> dict[str, Any]:
     """
     none: dict[str, Any] = {"total": 0, "undecided": 0, "rows": []}
     none |= {"proposed": {}, "by_form": {}, "ids": {}}
-    stored_text = {**none, **(plan.body.get("doubts", {}) if plan else {})}
-    if stored_text["ids"]:
+    doubts_json = {**none, **(plan.body.get("doubts", {}) if plan else {})}
+    if doubts_json["ids"]:
         # A plan of an earlier release has no forms.
-        return {**stored_text, "by_form": {WORD: stored_text["ids"]}}
-    for by_place in stored_text["by_form"].values():
+        return {**doubts_json, "by_form": {WORD: doubts_json["ids"]}}
+    for by_place in doubts_json["by_form"].values():
         for place, ids in by_place.items():
-            stored_text["ids"] = {
-                **stored_text["ids"],
-                place: [*stored_text["ids"].get(place, ()), *ids],
+            doubts_json["ids"] = {
+                **doubts_json["ids"],
+                place: [*doubts_json["ids"].get(place, ()), *ids],
             }
-    return stored_text
+    return doubts_json
 
 
 def _sample(row: RowMatch) -> dict[str, Any]:

@@ -108,13 +108,13 @@ def plan_work(actor: Actor) -> PlanWork:
         undecided=Subquery(plans.values(n=KT("body__doubts__undecided"))[:1]),
     )
     two_person = privacy_settings.of(actor.workspace_id).two_person
-    is_doubtful, approvals = [], []
+    doubtful_ids, approvals = [], []
     fields = ("pk", "opened_by_id", "planner", "undecided")
-    for case_id, opener, planner, undecided_rows in rows.order_by("due_at").values_list(
-        *fields
-    )[:PLAN_LIMIT]:
-        if int(undecided_rows or 0):
-            is_doubtful.append(case_id)
+    for case_id, opener, planner, undecided_count in rows.order_by(
+        "due_at"
+    ).values_list(*fields)[:PLAN_LIMIT]:
+        if int(undecided_count or 0):
+            doubtful_ids.append(case_id)
         elif two_person and actor.id not in (opener, planner):
             approvals.append(case_id)
-    return PlanWork(tuple(is_doubtful), tuple(approvals))
+    return PlanWork(tuple(doubtful_ids), tuple(approvals))

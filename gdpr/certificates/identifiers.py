@@ -77,11 +77,11 @@ def line_of(
     Raises ValueError for a check code of another certificate.
     """
     text = code.strip().lower()
-    lines = content["identifiers"]
-    if not hmac.compare_digest(fingerprint(text), str(lines["check_code_sha256"])):
+    section = content["identifiers"]
+    if not hmac.compare_digest(fingerprint(text), str(section["check_code_sha256"])):
         raise ValueError
     name = digest(text, kind, value)
-    return next((line for line in lines["list"] if line["digest"] == name), None)
+    return next((line for line in section["list"] if line["digest"] == name), None)
 
 
 # ── Where identifiers were sought ────────────────────────────────────────────

@@ -228,8 +228,8 @@ def check_code(actor: Actor, certificate: Certificate) -> str:
     actor.require("gdpr.manage", certificate.workspace_id)
     content = certificate_document.parse(certificate.document)["content"]
     code = identifiers.check_code(journal.key(), certificate.pk)
-    lines = content.get("identifiers", {})
-    is_current = lines.get("check_code_sha256") == identifiers.fingerprint(code)
+    section = content.get("identifiers", {})
+    is_current = section.get("check_code_sha256") == identifiers.fingerprint(code)
     return code if is_current else ""
 
 

@@ -190,8 +190,8 @@ def exceptions(
         ("not_sought", unsought, UNSOUGHT_ONE, UNSOUGHT),
     )
     lines: list[dict[str, Any]] = [
-        {"code": code, "count": count, "sentence": _counted(item, items, count)}
-        for code, count, item, items in counts
+        {"code": code, "count": count, "sentence": _counted(single, plural, count)}
+        for code, count, single, plural in counts
         if count
     ]
     gaps = [str(line["sentence"]) for line in not_searched if line["gap"]]

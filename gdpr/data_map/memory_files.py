@@ -147,7 +147,7 @@ class MemoryFiles(Holder):
         count, at = 0, file.updated_at
         # A sample of each version that names the person, surely or possibly.
         sure: list[str] = []
-        is_doubtful: list[str] = []
+        doubtful_samples: list[str] = []
         form = ""
         for version, text in erasure.texts(file):
             count += 1
@@ -160,15 +160,15 @@ class MemoryFiles(Holder):
             if sign is Sign.SURE:
                 sure.append(row_text.sample(person, version_text))
             if lines := _doubtful_lines(person, text, named_lines):
-                is_doubtful.append(row_text.sample(person, lines[0]))
+                doubtful_samples.append(row_text.sample(person, lines[0]))
                 form = person.matcher.form(lines[0])
         if sure:
             reason = NAMED_LINES.format(found=len(sure), count=count)
             yield RowMatch(file.id, Fate.REDACT, reason, sure[-1], at)
-        if is_doubtful:
-            reason = DOUBTFUL_LINES.format(found=len(is_doubtful), count=count)
+        if doubtful_samples:
+            reason = DOUBTFUL_LINES.format(found=len(doubtful_samples), count=count)
             row_id = f"{file.id}{LINES_MARK}"
-            sample, doubt = is_doubtful[-1], True
+            sample, doubt = doubtful_samples[-1], True
             yield RowMatch(row_id, Fate.REDACT, reason, sample, at, doubt, form)
 
     def _files(self, person: Person) -> Any:

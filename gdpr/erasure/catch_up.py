@@ -40,14 +40,14 @@ def summary(replays: Sequence[Replayed]) -> str:
     people = len({replayed.subject_id for replayed in replays})
     erased = sum(replayed.erased for replayed in replays)
     redacted = sum(replayed.redacted for replayed in replays)
-    left_text = sum(not replayed.is_done for replayed in replays)
+    remainder = sum(not replayed.is_done for replayed in replays)
     text = (
         f"Erasures carried out again after a restore: {people} people, {erased} rows"
         f" erased, {redacted} masked."
     )
     return (
-        f"{text} Something is left of {left_text}: see gdpr_replay."
-        if left_text
+        f"{text} Something is left of {remainder}: see gdpr_replay."
+        if remainder
         else text
     )
 
@@ -72,9 +72,9 @@ def at_start(watch: Progress) -> None:
     if installation.problem() is not None:
         return
     readiness.forget()
-    waiting_rows = sum(gap.count for gap in readiness.gaps().values())
-    if waiting_rows:
-        watch(f"Erasures after a restore: {waiting_rows} are carried out again")
+    waiting_count = sum(gap.count for gap in readiness.gaps().values())
+    if waiting_count:
+        watch(f"Erasures after a restore: {waiting_count} are carried out again")
     for line in _repeat(FOREVER):
         watch(line)
 
@@ -88,8 +88,8 @@ def _is_due() -> bool:
     if readiness.is_replaced() or installation.problem() is not None:
         return False
     gaps = readiness.gaps().values()
-    waiting_rows = sum(gap.count for gap in gaps)
-    return waiting_rows > len(_left) or any(gap.is_unmarked for gap in gaps)
+    waiting_count = sum(gap.count for gap in gaps)
+    return waiting_count > len(_left) or any(gap.is_unmarked for gap in gaps)
 
 
 def _repeat(seconds: float) -> list[str]:
@@ -121,7 +121,7 @@ def _report(replays: list[Replayed]) -> list[str]:
     for replayed in replays:
         if not replayed.is_done:
             _left.add((replayed.case_id, replayed.run))
-        left_text = (*replayed.remaining, *replayed.todo)
-        lines += [f"{replayed.case_id}: {line}" for line in left_text]
+        remainder = (*replayed.remaining, *replayed.todo)
+        lines += [f"{replayed.case_id}: {line}" for line in remainder]
     log.warning("erasures_replayed", what=lines[0])
     return lines

@@ -76,8 +76,8 @@ class StartedErasure:
     @property
     def status(self) -> str:
         """What the erasure waits for, else the state of its case."""
-        waiting_rows = STATUS.get(self.awaits) if self.awaits else None
-        return waiting_rows or str(self.case.state)
+        status_name = STATUS.get(self.awaits) if self.awaits else None
+        return status_name or str(self.case.state)
 
 
 def workspace_of(text: str, slug: str = "") -> str:

@@ -257,7 +257,7 @@ def _note(first: Record, replayed: Replayed, *, accept: bool) -> None:
     """Write audit log and journal at once; what left something still waits."""
     by = permissions.system(first.workspace_id, "gdpr_replay")
     counts = {"erased": replayed.erased, "redacted": replayed.redacted}
-    left_text = {"left": len(replayed.remaining)} if replayed.remaining else {}
+    remainder = {"left": len(replayed.remaining)} if replayed.remaining else {}
     run_key = "run" if replayed.is_done or accept else LEFT
     is_clean = replayed.is_done and not replayed.todo
     new = NewEntry(
@@ -268,7 +268,7 @@ def _note(first: Record, replayed: Replayed, *, accept: bool) -> None:
             "case_id": first.case_id,
             "subject_id": first.subject_id,
             **counts,
-            **left_text,
+            **remainder,
         },
     )
     with transaction.atomic():
@@ -278,7 +278,7 @@ def _note(first: Record, replayed: Replayed, *, accept: bool) -> None:
             by=by,
             case_ref=first.case_id,
             reason=f"Case {first.case_id}, replayed after a restore",
-            scope={run_key: first.run, "replayed": True, **counts, **left_text},
+            scope={run_key: first.run, "replayed": True, **counts, **remainder},
         )
         audit_log.finish(
             action, ActionStatus.COMPLETED if is_clean else ActionStatus.PARTIAL

@@ -34,10 +34,10 @@ def _key(export: Export) -> bytes:
 def key_opens(key: str) -> bool | None:
     """Whether a key decrypts one of the newest bundles; None when there are none."""
     rows = Export.objects.filter(state=ExportState.READY).order_by("-made_at")
-    stored_text = [row for row in rows[:SAMPLE] if path(row).is_file()]
-    if not stored_text:
+    kept_bundles = [row for row in rows[:SAMPLE] if path(row).is_file()]
+    if not kept_bundles:
         return None
-    return any(_opens(row, key) for row in stored_text)
+    return any(_opens(row, key) for row in kept_bundles)
 
 
 def _opens(export: Export, key: str) -> bool:

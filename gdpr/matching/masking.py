@@ -52,13 +52,13 @@ class Span:
 
 def longest(spans: Iterable[Span]) -> list[Span]:
     """Return spans left to right, of one person only the longest at a place."""
-    ordered_rows = sorted(
+    ordered_spans = sorted(
         set(spans),
         key=lambda s: (s.start, -s.end, s.subject_id, not s.sure, s.kind, s.form),
     )
     result: list[Span] = []
     ends: dict[str, int] = {}
-    for span in ordered_rows:
+    for span in ordered_spans:
         if span.end > ends.get(span.subject_id, -1):
             ends[span.subject_id] = span.end
             result.append(span)

@@ -134,9 +134,9 @@ class Matcher(Masker):
     def _possible(self, folded: str) -> list[_Entry]:
         """Return the names that have a word in a folded text, each once."""
         entries = list(self._words.entries(folded))
-        for piece, other_items in self._pieces.items():
+        for piece, piece_entries in self._pieces.items():
             if piece in folded:
-                entries += other_items
+                entries += piece_entries
         return entries
 
     def _hits(self, folded: str, entries: Sequence[_Entry]) -> Iterator[_Hit]:

@@ -53,8 +53,8 @@ class FullName:
         self._middle = frozenset(parts.middle)
         self._firsts = dict(self._first.spellings) if self._first else {}
         if self._first and parts.middle:
-            joined_text = self._first.letters + "".join(parts.middle)
-            self._firsts.setdefault(joined_text, Spelling())
+            joined_forms = self._first.letters + "".join(parts.middle)
+            self._firsts.setdefault(joined_forms, Spelling())
         registered = self._surname.letters
         self._inflects = inflection.is_inflecting(parts.surname, registered)
         self._is_common = registered in WORDS or len(registered) < MIN_CHARS
@@ -78,14 +78,14 @@ class FullName:
         """Joined forms of the name, and whether each has first name and surname."""
         if self._first is None:
             return {}
-        joined_text = {}
+        joined_forms = {}
         for surname in self._surname.plain:
             for first in self._first.plain:
-                joined_text[first + surname] = joined_text[surname + first] = True
+                joined_forms[first + surname] = joined_forms[surname + first] = True
                 if self._proposals and len(surname) > MIN_CHARS:
-                    joined_text.setdefault(first[0] + surname, False)
-                    joined_text.setdefault(surname + first[0], False)
-        return joined_text
+                    joined_forms.setdefault(first[0] + surname, False)
+                    joined_forms.setdefault(surname + first[0], False)
+        return joined_forms
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -101,8 +101,8 @@ class FullName:
         """Whether a folded text may have a form; False is certain."""
         if self._pattern.search(folded):
             return True
-        joined_text = self._joined_pattern
-        return joined_text is not None and joined_text.search(folded) is not None
+        joined_forms = self._joined_pattern
+        return joined_forms is not None and joined_forms.search(folded) is not None
 
     def means(self, folded: str) -> bool:
         """Whether a whole value of a field is the surname."""
@@ -114,19 +114,19 @@ class FullName:
     def hits(self, view: View) -> Iterator[Hit]:
         """Return the forms in a view of a text."""
         rows = list(self._surnames(view))
-        if other_items := split_names.other_first_names(view, self._firsts):
+        if first_names := split_names.other_first_names(view, self._firsts):
             rows = [
                 hit
                 for hit in rows
                 if hit.code != "surname"
-                or not split_names.is_of_another(view, hit[:2], other_items)
+                or not split_names.is_of_another(view, hit[:2], first_names)
             ]
         yield from (hit for hit in rows if hit.sure or self._proposals)
         yield from self._joined_hits(view)
         if self._first and rows and not any(hit.sure for hit in rows):
-            single_words = [hit[:2] for hit in rows if hit.code == "surname"]
+            surname_spans = [hit[:2] for hit in rows if hit.code == "surname"]
             spellings = (self._firsts, self._surname.spellings)
-            for start, end in split_names.find(view, *spellings, single_words):
+            for start, end in split_names.find(view, *spellings, surname_spans):
                 yield Hit(start, end, "split_fields", sure=not self._has_word)
 
     def _surnames(self, view: View) -> Iterator[Hit]:

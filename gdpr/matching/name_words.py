@@ -109,12 +109,12 @@ def word(text: str, *, is_surname: bool = False) -> Word:
             continue
         endings = _endings(words[-1], is_surname=is_surname)
         for form, ending in endings.items():
-            written_text = [*words[:-1], form]
+            spelled_words = [*words[:-1], form]
             spelling = ending._replace(
                 is_other_letters=letters.is_other_letters, is_short=letters.is_short
             )
-            spellings.setdefault("".join(written_text), spelling)
-            patterns.append(_JOINT.join(map(re.escape, written_text)))
+            spellings.setdefault("".join(spelled_words), spelling)
+            patterns.append(_JOINT.join(map(re.escape, spelled_words)))
         stems += _stems(words, list(endings))
     return Word(spellings, tuple(dict.fromkeys(patterns)), tuple(dict.fromkeys(stems)))
 

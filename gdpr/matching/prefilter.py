@@ -36,16 +36,16 @@ def among(
     ``read_fields`` returns a text as it is searched, made of its words and no others,
     or None when that is unknown; such a text is returned.
     """
-    folded, joined_text = _JoinedTexts(_folded(texts)), _JoinedTexts(texts)
-    escaped = joined_text.containing(_ESCAPES)
+    folded, joined_texts = _JoinedTexts(_folded(texts)), _JoinedTexts(texts)
+    escaped = joined_texts.containing(_ESCAPES)
     escaped |= {
-        joined_text.text_index(at) for at in normalize.quoted_places(joined_text.body)
+        joined_texts.text_index(at) for at in normalize.quoted_places(joined_texts.body)
     }
     candidates = {folded.text_index(place) for place in hints(folded.body)}
-    candidates |= joined_text.containing(line_breaks.PLAIN_SIGNS)
-    if not joined_text.body.isascii():
-        candidates |= joined_text.containing(line_breaks.SPECIAL_SIGNS)
-    if transliteration.is_foreign(joined_text.body):
+    candidates |= joined_texts.containing(line_breaks.PLAIN_SIGNS)
+    if not joined_texts.body.isascii():
+        candidates |= joined_texts.containing(line_breaks.SPECIAL_SIGNS)
+    if transliteration.is_foreign(joined_texts.body):
         latin = _JoinedTexts([transliteration.latin(text) for text in texts])
         candidates |= {latin.text_index(place) for place in hints(latin.body)}
     names = {
@@ -53,7 +53,7 @@ def among(
         for at in candidates | escaped
         if _names(read_fields(texts[at]), hits, encodings.MAX_DEPTH * (at in escaped))
     }
-    return sorted(names | _encoded(joined_text, hits, names | escaped))
+    return sorted(names | _encoded(joined_texts, hits, names | escaped))
 
 
 def _encoded(joined: _JoinedTexts, hits: Hits, covered: set[int]) -> set[int]:

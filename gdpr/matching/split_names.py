@@ -86,7 +86,7 @@ def find(
     if not own:
         return
     plain = [letters for letters in firsts if _is_plain(letters, firsts)]
-    other_items = list(_first_names(view, plain)) if last_names else list(alone)
-    if other_items:
+    other_first = list(_first_names(view, plain)) if last_names else list(alone)
+    if other_first:
         yield from own
-        yield from other_items
+        yield from other_first

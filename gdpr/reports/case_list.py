@@ -29,8 +29,8 @@ def csv(actor: Actor, query: CaseQuery) -> Iterator[str]:
     Registered names in tickets are masked.
     """
     actor.require("gdpr.read")
-    choice = {name: value for name, value in asdict(query).items() if value}
-    payload = {name: choice[name] for name in FILTERS if name in choice}
+    used_filters = {name: value for name, value in asdict(query).items() if value}
+    payload = {name: used_filters[name] for name in FILTERS if name in used_filters}
     new = NewEntry(
         entry_type="gdpr.cases_exported",
         summary="The list of cases was exported as csv",

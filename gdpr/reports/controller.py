@@ -78,6 +78,6 @@ def of(workspace_id: str) -> Controller:
 def change(values: dict[str, str], *, by: Actor) -> Controller:
     """Change who answers, "" for nobody; an admin's act, which the journal records."""
     by.require(privacy_settings.MAY)
-    stored_text = {name: value or None for name, value in values.items()}
-    workspace_settings.change(stored_text, by=by)
+    new_values = {name: value or None for name, value in values.items()}
+    workspace_settings.change(new_values, by=by)
     return of(by.workspace_id)

@@ -144,13 +144,13 @@ def of(actor: Actor, text: str = "", *, now: datetime | None = None) -> Report:
     actor.require("gdpr.read")
     rules = privacy_settings.of(actor.workspace_id)
     zone, moment = privacy_settings.zone(rules), now or timezone.now()
-    choice = periods.month(text, moment, zone)
+    selected_month = periods.month(text, moment, zone)
     return Report(
-        month=choice,
+        month=selected_month,
         time_zone=rules.time_zone,
-        in_course=choice == periods.this_month(moment, zone),
-        figures=_figures(actor, choice, rules, moment),
-        previous=_figures(actor, choice.previous, rules, moment),
+        in_course=selected_month == periods.this_month(moment, zone),
+        figures=_figures(actor, selected_month, rules, moment),
+        previous=_figures(actor, selected_month.previous, rules, moment),
     )
 
 

@@ -91,8 +91,12 @@ def month(text: str, now: datetime, zone: ZoneInfo) -> Month:
     if not text:
         return present
     match = _MONTH.fullmatch(text)
-    choice = Month(int(match[1]), int(match[2])) if match else None
-    if choice is None or not EARLIEST.year < choice.year or choice > present:
+    selected_month = Month(int(match[1]), int(match[2])) if match else None
+    if (
+        selected_month is None
+        or not EARLIEST.year < selected_month.year
+        or selected_month > present
+    ):
         detail = gettext("A month is written like 2026-11, and not one to come.")
         raise errors.Invalid(detail, code="bad_month")
-    return choice
+    return selected_month

@@ -70,13 +70,13 @@ def of(actor: Actor) -> Record:
     """Return the record as it is now, in the reader's language."""
     actor.require("gdpr.read")
     rows = ProcessingPurpose.objects.filter(workspace_id=actor.workspace_id)
-    kept_rows = {row.place: row for row in rows}
+    purposes = {row.place: row for row in rows}
     recipients = safeguards.recipients(actor.workspace_id)
     retention = safeguards.retention(actor.workspace_id)
     return Record(
         controller=controller.of(actor.workspace_id),
         activities=[
-            _activity(holder, kept_rows.get(holder.name), recipients, retention)
+            _activity(holder, purposes.get(holder.name), recipients, retention)
             for holder in registry.ALL
         ],
         recipients=recipients,
@@ -121,9 +121,11 @@ def confirm(actor: Actor, place: str, purpose: str, legal_basis: str) -> None:
         rows = ProcessingPurpose.objects.select_for_update()
         row = rows.filter(workspace_id=actor.workspace_id, place=place).first()
         was = {name: getattr(row, name) for name in now} if row else None
-        person = {"confirmed_by": actor.label, "confirmed_at": timezone.now()}
+        confirmation = {"confirmed_by": actor.label, "confirmed_at": timezone.now()}
         ProcessingPurpose.objects.update_or_create(
-            workspace_id=actor.workspace_id, place=place, defaults={**now, **person}
+            workspace_id=actor.workspace_id,
+            place=place,
+            defaults={**now, **confirmation},
         )
         new = NewEntry(
             entry_type="gdpr.processing_confirmed",

@@ -169,8 +169,8 @@ def _cells(actor: Actor, rows: QuerySet[Case]) -> Iterator[list[Any]]:
         batch = Case.objects.filter(workspace_id=actor.workspace_id).in_bulk(
             ids[start : start + BATCH]
         )
-        ordered_rows = [batch[pk] for pk in ids[start : start + BATCH] if pk in batch]
-        for line in lines(actor, ordered_rows):
+        ordered_cases = [batch[pk] for pk in ids[start : start + BATCH] if pk in batch]
+        for line in lines(actor, ordered_cases):
             yield list(line.as_json().values())
 
 

@@ -42,11 +42,11 @@ def recipients(workspace_id: str) -> list[Recipient]:
     """Return who receives data by the settings of workspace and installation."""
     rows = Webhook.objects.filter(workspace_id=workspace_id, active=True)
     hosts = sorted({row.host for row in rows})
-    told_names = [
+    recipient_names = [
         Recipient("webhook", host, gettext("Events without texts"), WRITTEN)
         for host in hosts
     ]
-    return [*told_names, *_services(workspace_id), *_installation()]
+    return [*recipient_names, *_services(workspace_id), *_installation()]
 
 
 def _services(workspace_id: str) -> list[Recipient]:
@@ -62,11 +62,11 @@ def _services(workspace_id: str) -> list[Recipient]:
         )
         for host in sorted({_host(address) for address in addresses})
     ]
-    choice = workspace_settings.value(workspace_id, declarations.PROVIDER)
+    provider_name = workspace_settings.value(workspace_id, declarations.PROVIDER)
     address = workspace_settings.value(workspace_id, declarations.REMOTE_URL)
     if address:
         receives = gettext("What agents keep and ask over the provider interface")
-        if choice != remote.NAME:
+        if provider_name != remote.NAME:
             receives = gettext("Nothing new: another provider is chosen now")
         services.append(
             Recipient("provider", _host(address), receives, ("records", "providers"))

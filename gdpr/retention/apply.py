@@ -88,9 +88,9 @@ def _run(rule: RetentionRule, at: datetime, by: Actor) -> tuple[int, Counter[str
             if not live.exists():
                 return erased, stays
             started = time.monotonic()
-            count, kept_rows = _batch(rule, source.place, rows, by)
+            count, kept_counts = _batch(rule, source.place, rows, by)
             erased += count
-            stays.update(kept_rows)
+            stays.update(kept_counts)
             time.sleep(min(time.monotonic() - started, MAX_PAUSE_SECONDS))
     return erased, stays
 

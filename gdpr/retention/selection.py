@@ -159,8 +159,8 @@ def batches(source: Source) -> Iterator[list[Row]]:
         yield from (rows[start : start + BATCH] for start in range(0, len(rows), BATCH))
         last = rows[-1]
         later = Q(**{f"{source.at}__gt": last.at})
-        neighbours = Q(**{source.at: last.at, "pk__gt": last.id})
-        page = ordered_rows.filter(later | neighbours)[:PAGE]
+        same_time = Q(**{source.at: last.at, "pk__gt": last.id})
+        page = ordered_rows.filter(later | same_time)[:PAGE]
 
 
 # ── What stays ───────────────────────────────────────────────────────────────

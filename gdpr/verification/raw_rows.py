@@ -246,11 +246,11 @@ def batches(
         yield [
             Row(
                 str(key),
-                tuple(str(name or "") for name in other_items),
+                tuple(str(name or "") for name in parent_ids),
                 text,
                 fact_text,
             )
-            for key, *other_items, text, fact_text in rows
+            for key, *parent_ids, text, fact_text in rows
         ]
 
 
@@ -293,10 +293,10 @@ def _rows_by_key(
     table: RawTable, names: str, condition: str
 ) -> Iterator[list[tuple[Any, ...]]]:
     """Yield the rows of a table without rowid, in the order of its key."""
-    place = f" WHERE {condition}" if condition else ""
+    where_clause = f" WHERE {condition}" if condition else ""
     order = ", ".join(_quoted(name) for name in table.order)
     sql = (
-        f"SELECT {names} FROM {_quoted(table.name)}{place}"  # noqa: S608
+        f"SELECT {names} FROM {_quoted(table.name)}{where_clause}"  # noqa: S608
         f" ORDER BY {order} LIMIT {BATCH} OFFSET ?"
     )
     with closing(_sqlite_link()) as link:
@@ -309,8 +309,8 @@ def _rows_by_key(
 def _postgres_rows(
     table: RawTable, names: str, condition: str
 ) -> Iterator[list[tuple[Any, ...]]]:
-    place = f" WHERE {condition}" if condition else ""
+    where_clause = f" WHERE {condition}" if condition else ""
     with connection.chunked_cursor() as cursor:
-        cursor.execute(f"SELECT {names} FROM {_quoted(table.name)}{place}")  # noqa: S608
+        cursor.execute(f"SELECT {names} FROM {_quoted(table.name)}{where_clause}")  # noqa: S608
         while rows := cursor.fetchmany(BATCH):
             yield rows

@@ -83,8 +83,8 @@ def matcher_of(person: Person, *, exact: bool = False) -> SecondMatcher:
            for n in person.matcher.names_known if n.kind in KINDS]  # fmt: skip
     if len(own) == 0:
         return SecondMatcher([])
-    other_items = person.others_matcher.names_known
-    return SecondMatcher(own, [Identifier(n.kind, n.value) for n in other_items], exact)
+    other_names = person.others_matcher.names_known
+    return SecondMatcher(own, [Identifier(n.kind, n.value) for n in other_names], exact)
 
 
 def _in_texts(kind: str, value: str) -> bool:
@@ -141,8 +141,8 @@ def _naming(
 
 
 def _hits(texts: set[str], matcher: SecondMatcher) -> set[str]:
-    ordered_rows = list(texts)
-    return {ordered_rows[at] for at in matcher.among(ordered_rows)}
+    ordered_texts = list(texts)
+    return {ordered_texts[at] for at in matcher.among(ordered_texts)}
 
 
 def _declared(table: RawTable) -> Iterator[Table]:
@@ -159,13 +159,13 @@ def _facts(table: RawTable) -> frozenset[str]:
 
 def _left_out(table: RawTable) -> frozenset[str]:
     """Return the columns that are kept: who acted, declared ones, keys of others."""
-    kept_rows = set(ACTING.get(table.name, ()))
+    kept_columns = set(ACTING.get(table.name, ()))
     for declared in _declared(table):
-        kept_rows.update(declared.keeps)
+        kept_columns.update(declared.keeps)
     if table.model is not None:
         fields = table.model._meta.concrete_fields
-        kept_rows.update(str(field.column) for field in fields if field.is_relation)
-    return frozenset(kept_rows)
+        kept_columns.update(str(field.column) for field in fields if field.is_relation)
+    return frozenset(kept_columns)
 
 
 def _places() -> dict[str, tuple[str, str]]:

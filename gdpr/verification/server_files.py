@@ -126,8 +126,8 @@ def not_searched() -> list[str]:
         return [UNREADABLE]
     sentences = []
     number = _own_number()
-    other_items = [p for p in (top / "base").iterdir() if p.name.isdigit()]
-    count = sum(path.name != number for path in other_items)
+    database_folders = [p for p in (top / "base").iterdir() if p.name.isdigit()]
+    count = sum(path.name != number for path in database_folders)
     if count:
         sentences.append(OTHER_DATABASES.format(count=count))
     if _log_folder(top) is None:

@@ -149,8 +149,8 @@ class Name:
                 for token, word in zip(tokens, self.words, strict=True)
             )
             if is_name and all(
-                _AS_WRITTEN.fullmatch(text.between(left_text, right))
-                for left_text, right in pairwise(tokens)
+                _AS_WRITTEN.fullmatch(text.between(left_token, right))
+                for left_token, right in pairwise(tokens)
             ):
                 yield tokens[0].start, tokens[-1].end
 
@@ -232,7 +232,7 @@ def _is_among_names(text: Text, tokens: Sequence[_Token], at: int, length: int) 
     """
     name = tokens[at : at + length]
     inner = "".join(
-        text.between(left_text, right) for left_text, right in pairwise(name)
+        text.between(left_token, right) for left_token, right in pairwise(name)
     )
     is_small = not all(token.is_capital for token in name)
     is_prose = re.search(r"[\s,+]", inner) is not None
@@ -244,9 +244,9 @@ def _is_among_names(text: Text, tokens: Sequence[_Token], at: int, length: int) 
         pairs.append((after, text.between(name[-1], after)))
     return any(
         _CLOSE.fullmatch(between) is not None
-        and text.ascii[neighbours.start].isalpha()
-        and (neighbours.is_capital or (is_small and is_prose))
-        for neighbours, between in pairs
+        and text.ascii[neighbour.start].isalpha()
+        and (neighbour.is_capital or (is_small and is_prose))
+        for neighbour, between in pairs
     )
 
 

@@ -163,11 +163,11 @@ class CasePage:
     def work(self) -> Work:
         """The run as long work. Its steps are uneven: the rest cannot be known."""
         steps = self.detail.steps
-        started_at = [step.started_at for step in steps if step.started_at]
-        ended_at = [step.finished_at for step in steps if step.finished_at]
+        starts = [step.started_at for step in steps if step.started_at]
+        ends = [step.finished_at for step in steps if step.finished_at]
         states = {step.state for step in steps}
         word, colour = gettext("Not finished"), "yellow"
-        if self.is_live and started_at:
+        if self.is_live and starts:
             word, colour = pgettext("step", "Running"), "idle"
         elif self.is_live:
             word, colour = pgettext("step", "Waiting"), ""
@@ -184,8 +184,8 @@ class CasePage:
             done=self.steps_done,
             total=len(steps) or None,
             unit=gettext_noop("steps"),
-            started_at=min(started_at, default=None),
-            ended_at=None if self.is_live else max(ended_at, default=None),
+            started_at=min(starts, default=None),
+            ended_at=None if self.is_live else max(ends, default=None),
             is_even=False,
         )
 

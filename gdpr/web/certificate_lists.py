@@ -100,6 +100,6 @@ def _places(content: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _place(name: str, counts: Any) -> dict[str, Any]:
     numbers = counts if isinstance(counts, dict) else {}
-    shown_lines = {key: numbers.get(key, 0) for key in (*COUNTS, "found")}
-    is_named = any(shown_lines.values()) or "found" not in numbers
-    return {"name": name, "rows": is_named, **shown_lines}
+    figures = {key: numbers.get(key, 0) for key in (*COUNTS, "found")}
+    is_named = any(figures.values()) or "found" not in numbers
+    return {"name": name, "rows": is_named, **figures}

@@ -87,7 +87,7 @@ def _kinds(now: Figures, before: Figures) -> list[tuple[str, list[tuple[int, int
     return [
         (
             str(label),
-            [(current_kind[kind], last[kind]) for current_kind, last in groups],
+            [(current[kind], last[kind]) for current, last in groups],
         )
         for kind, label in CaseKind.choices
     ]

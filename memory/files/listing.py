@@ -167,9 +167,9 @@ def owners(actor: Actor) -> list[Owner]:
 def tree(actor: Actor) -> Tree:
     """Return every file with its usage, and the stray files on disk."""
     actor.require("files.read")
-    stored_text = MemoryFile.objects.filter(workspace_id=actor.workspace_id)
+    stored_files = MemoryFile.objects.filter(workspace_id=actor.workspace_id)
     files = defaultdict(list)
-    for row in restricted.visible_files(stored_text.exclude(sha256=""), actor):
+    for row in restricted.visible_files(stored_files.exclude(sha256=""), actor):
         files[row.agent_id or row.crew_id].append(row)
     held_counts = _held_counts(actor)
     strays = _strays(workspace_tree.workspace(actor).slug)

@@ -76,15 +76,15 @@ def read(owner: Owner, place: Place, *, by: Actor) -> Text:
     if restricted.is_hidden(place, owner.workspace_id, by):
         raise errors.NotFound
     reconcile.notice(owner, place)
-    stored_text = paths.file_store().read(owner.of(place).parts(place))
-    data = stored_text.data if stored_text else b""
+    stored_file = paths.file_store().read(owner.of(place).parts(place))
+    data = stored_file.data if stored_file else b""
     return Text(
         label=place.label,
         text=visible_text(owner.workspace_id, data.decode("utf-8", "replace"), by),
-        sha256=stored_text.sha256 if stored_text else "",
+        sha256=stored_file.sha256 if stored_file else "",
         size=len(data),
         cap=place.rule.cap,
-        exists=stored_text is not None,
+        exists=stored_file is not None,
     )
 
 

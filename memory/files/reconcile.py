@@ -49,8 +49,8 @@ def notice(owner: Owner, place: Place) -> str:
     owner = owner.of(place)
     store = file_paths.file_store()
     file = file_paths.row_of(owner, place)
-    stored_text = store.read(owner.parts(place))
-    if (stored_text.sha256 if stored_text else "") == (file.sha256 if file else ""):
+    stored_file = store.read(owner.parts(place))
+    if (stored_file.sha256 if stored_file else "") == (file.sha256 if file else ""):
         if file is None or not file.versions.filter(committed=False).exists():
             return "same"
     with store.locked(owner.path(place)):
@@ -71,10 +71,10 @@ def look(file: MemoryFile) -> str:
     """Reconcile one file whose lock the caller holds."""
     commit.recover(file)
     file.refresh_from_db(fields=["sha256", "bytes", "updated_at"])
-    stored_text = file_paths.file_store().read(file_paths.parts_of(file))
-    if (stored_text.sha256 if stored_text else "") == file.sha256:
+    stored_file = file_paths.file_store().read(file_paths.parts_of(file))
+    if (stored_file.sha256 if stored_file else "") == file.sha256:
         return "same"
-    return _record_change(file, stored_text)
+    return _record_change(file, stored_file)
 
 
 def _record_change(file: MemoryFile, stored: Stored | None) -> str:

@@ -110,8 +110,8 @@ class Setting(Generic[T]):
 
     def clean(self, value: object) -> Any:
         """Return a value as it is stored, or raise BadValue."""
-        stored_text = _BY_KIND[self.kind](self, value)
-        return self.check(stored_text) if self.check else stored_text
+        stored_value = _BY_KIND[self.kind](self, value)
+        return self.check(stored_value) if self.check else stored_value
 
     def load(self, value: object) -> Any:
         """Return a stored value; raise BadValue when it is no longer valid.
