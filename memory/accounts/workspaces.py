@@ -120,13 +120,15 @@ def ensure_agent(
         "role": role.value,
         "memory_walk_depth": walk_depth,
     }
+    # First: PostgreSQL cannot even be asked for a slug with a NUL.
+    slug = _slug(slug, "agent")
     if not Agent.objects.filter(crew=crew, slug=slug).exists():
         _refuse_suppressed(crew.workspace_id, (slug, name))
     with transaction.atomic():
         agent, is_new = Agent.objects.get_or_create(
             workspace_id=crew.workspace_id,
             crew=crew,
-            slug=_slug(slug, "agent"),
+            slug=slug,
             defaults=defaults,
         )
         if is_new:

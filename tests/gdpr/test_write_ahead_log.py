@@ -12,7 +12,12 @@ from typing import Any, Final
 import pytest
 from django.db import connection
 
-from gdpr.verification import server_files, statements, write_ahead_log
+from gdpr.verification import (
+    file_scan,
+    server_files,
+    statements,
+    write_ahead_log,
+)
 from tests.gdpr import erasing
 from tests.world import World
 
@@ -57,12 +62,16 @@ def test_the_log_holds_nothing_of_the_person_after_a_run(shared_world: World) ->
 def test_segments_that_still_hold_words_are_counted_with_the_reason(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(write_ahead_log, "rotate", lambda _: ([], []))
+    """Which segments do is given here: other tests rotate the same server's log."""
+
+    def holding(_finder: object, segments: list[Path], _: object) -> object:
+        return {segments[0]: {MAIL.encode()}}
+
+    monkeypatch.setattr(file_scan, "holding", holding)
     residue = _residue(shared_world)
-    assert _in_log(MAIL) > 0
     (sentence,) = _held(residue)
     assert sentence.startswith("Segments of the write-ahead log that still hold")
-    assert re.search(r": [1-9]\d* of \d+, because of", sentence)
+    assert re.search(r": 1 of \d+, because of", sentence)
     assert "wal_recycle = on" in sentence
 
 
