@@ -152,7 +152,7 @@ def _in_files(mail: str) -> int:
 
 def measure(rows: int, entries: int) -> dict[str, Any]:
     """Erase a person with ``rows`` of ``entries`` rows while another appends."""
-    workspace = dataset.open_workspace(f"bench-erasure-{rows}")
+    workspace = dataset.open_workspace(f"bench-erasure-{rows}-{entries}")
     subject, mail = _person(workspace, rows)
     _fill(workspace, mail, rows, entries)
     connection.close()
