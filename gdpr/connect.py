@@ -12,7 +12,7 @@ from gdpr.certificates import keys as signing_keys
 from gdpr.erasure import readiness
 from gdpr.export import storage
 from gdpr.models import Alias, Subject, Suppression
-from gdpr.reports import controller
+from gdpr.processing import controller
 from memory import data_folder_adoption
 from memory.installation import keys
 from memory.ports import legal_holds, serving, subject_linker

@@ -9,7 +9,8 @@ from django.http.response import HttpResponseBase
 from ninja import Query, Router
 
 from gdpr.api import report_schemas as schemas
-from gdpr.reports import audit_export, month, processing, register
+from gdpr.processing import record as processing
+from gdpr.reports import audit_export, month, register
 from gdpr.reports.audit_export import AuditExport
 from gdpr.reports.month import Report
 from memory.api.request import ApiRequest

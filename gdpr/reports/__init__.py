@@ -1,1 +1,1 @@
-"""Reports on requests: the month, the register, the record, calendar, exports."""
+"""Reports on requests: the month, the register, the audit log, the calendar."""

@@ -8,8 +8,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy
 
-from gdpr.reports import processing
-from gdpr.reports.controller import CHARS
+from gdpr.processing import record as processing
+from gdpr.processing.controller import CHARS
 
 
 def _day(label: Any) -> forms.DateField:

@@ -23,14 +23,9 @@ from django.views.decorators.http import (
 
 from gdpr.api.reports import file_response
 from gdpr.models import CaseKind
-from gdpr.reports import (
-    audit_export,
-    calendar_feed,
-    controller,
-    month,
-    processing,
-    register,
-)
+from gdpr.processing import controller
+from gdpr.processing import record as processing
+from gdpr.reports import audit_export, calendar_feed, month, register
 from gdpr.reports.month import Figures
 from gdpr.web.report_forms import ControllerForm, PeriodForm, PurposeForm
 from memory.rules import csv_lines, errors

@@ -11,7 +11,8 @@ from django.test import override_settings
 
 from gdpr.data_map import registry
 from gdpr.data_map.base import Holder
-from gdpr.reports import controller, place_defaults, processing, safeguards
+from gdpr.processing import controller, place_defaults, safeguards
+from gdpr.processing import record as processing
 from memory.models import Webhook
 from memory.rules import errors
 from tests.gdpr import requests as make

@@ -20,9 +20,9 @@ from gdpr.cases.transitions import clean_text
 from gdpr.data_map import registry
 from gdpr.data_map.base import Holder
 from gdpr.models import ProcessingPurpose
-from gdpr.reports import controller, place_defaults, safeguards
-from gdpr.reports.controller import Controller
-from gdpr.reports.safeguards import Recipient
+from gdpr.processing import controller, place_defaults, safeguards
+from gdpr.processing.controller import Controller
+from gdpr.processing.safeguards import Recipient
 from memory.journal import append as journal
 from memory.rules import csv_lines, errors
 from memory.rules.entries import NewEntry, Severity

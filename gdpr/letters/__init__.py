@@ -1,0 +1,1 @@
+"""Letters to a person about their case: templates, drafts, sealed copies, sending."""
