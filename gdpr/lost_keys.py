@@ -7,7 +7,15 @@ from typing import Final
 from gdpr.certificates import keys as signing_keys
 from gdpr.erasure import tombstones
 from gdpr.export import storage
-from gdpr.models import Case, CaseState, Export, ExportState, Suppression
+from gdpr.models import (
+    Case,
+    CaseState,
+    Correspondence,
+    Export,
+    ExportState,
+    Letter,
+    Suppression,
+)
 from memory.data_folder_adoption import Follower
 
 _UNDER_WAY: Final = (CaseState.RUNNING, CaseState.VERIFYING)
@@ -32,6 +40,9 @@ def losses(keys: set[str]) -> list[str]:
             _RECORDS,
             f"{cases} cases under way have sealed names that no longer open.",
         ]
+        sealed = Letter.objects.count() + Correspondence.objects.count()
+        if sealed:
+            sentences.append(f"{sealed} letters and addresses no longer open.")
     ready = list(Export.objects.filter(state=ExportState.READY))
     stored = sum(storage.path(row).is_file() for row in ready)
     if "exports" in keys and stored:

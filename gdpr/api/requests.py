@@ -8,6 +8,7 @@ from ninja import Router, Schema, Status
 from pydantic import Field
 
 from gdpr.api.case_schemas import Short
+from gdpr.cases.correspondence import LANGUAGE_CHARS
 from gdpr.intake import receive
 from gdpr.intake.form import NAME_CHARS
 from gdpr.intake.receive import NewRequest, Received
@@ -28,6 +29,9 @@ class RequestIn(Strict):
     text: str = Field("", max_length=receive.TEXT_CHARS, pattern=NO_NUL)
     ticket: Short = ""
     received_at: Moment | None = None
+    language: str = Field(
+        "", max_length=LANGUAGE_CHARS, description="To answer in, such as en or de."
+    )
     correction: dict[str, Any] = Field(
         default_factory=dict, description="For rectification: what is wrong, and right."
     )
@@ -50,7 +54,8 @@ def forward(request: ApiRequest, data: RequestIn) -> Status[dict[str, Any]]:
     """Open a case for whoever has this address, or note it on their open case.
 
     200 for a person with an open case of this kind: the text is added to it as a note.
-    Codes: `correction_required`, `ambiguous_subject`.
+    Name and address are kept for the answer. Codes: `correction_required`,
+    `ambiguous_subject`, `bad_language`.
     """
     received = receive.receive(NewRequest(**data.model_dump()), by=request.auth)
     return Status(201 if received.is_new else 200, _as_json(received))

@@ -19,6 +19,7 @@ class PrivacyIn(Strict):
     time_zone: str | None = Field(None, max_length=64)
     export_days: int | None = Field(None, ge=1, le=90)
     backup_days: int | None = Field(None, ge=1, le=3_650)
+    letter_days: int | None = Field(None, ge=1, le=3_650)
     digest: bool | None = None
     intake: bool | None = None
     reason: Text = Field(
@@ -44,6 +45,7 @@ class PrivacyOut(Schema):
     time_zone: str
     export_days: int
     backup_days: int
+    letter_days: int
     digest: bool
     intake: bool
     updated_at: Stamp | None

@@ -42,7 +42,7 @@ NAMES_THE_PERSON: Final = gettext_noop("It names the person.")
 VOLATILE: Final = frozenset(
     {
         "cases", "sessions", "jobs", "idempotency", "caches", "exports", "deliveries",
-        "decisions",
+        "decisions", "letters",
     }
 )  # fmt: skip
 
@@ -209,8 +209,8 @@ def person_of(case: Case) -> Person:
 
 
 # A correction changes stored texts, not the person's own record or their requests. A
-# bundle made before it has the wrong words and is deleted.
-NOT_RECTIFIED: Final = frozenset({"subjects", "cases", "decisions"})
+# bundle made before it has the wrong words and is deleted, a letter stays as it went.
+NOT_RECTIFIED: Final = frozenset({"subjects", "cases", "decisions", "letters"})
 _ACTS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 
 

@@ -31,6 +31,7 @@ USED_BY: Final = gettext_noop("Cases, from opening to the certificate.")
 SAFEGUARDS: Final = ("two_person", "require_identity")
 LONGEST_EXPORT_DAYS: Final = 90
 LONGEST_BACKUP_DAYS: Final = 3_650
+LONGEST_LETTER_DAYS: Final = 3_650
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,7 @@ class Change:
     time_zone: str | None = None
     export_days: int | None = None
     backup_days: int | None = None
+    letter_days: int | None = None
     digest: bool | None = None
     intake: bool | None = None
     reason: str = ""
@@ -76,6 +78,7 @@ class PrivacySettings:
     time_zone: str
     export_days: int
     backup_days: int
+    letter_days: int
     digest: bool
     intake: bool
     updated_at: datetime | None
@@ -191,6 +194,14 @@ SETTINGS: Final = (
         Kind.INTEGER, default=90, least=1, most=LONGEST_BACKUP_DAYS,
         unit=gettext_noop("days"), readers=gettext_noop("Certificates."),
     ),
+    _declare(
+        "letter_days", gettext_noop("Days a letter is kept after it was sent"),
+        gettext_noop(
+            "As proof that a request was answered. Holds for letters sent from now on."
+        ),
+        Kind.INTEGER, default=1_095, least=1, most=LONGEST_LETTER_DAYS,
+        unit=gettext_noop("days"), readers=gettext_noop("Letters to people."),
+    ),
 )  # fmt: skip
 
 
@@ -224,6 +235,7 @@ def _check(values: dict[str, Any]) -> None:
     for name, limit in (
         ("export_days", LONGEST_EXPORT_DAYS),
         ("backup_days", LONGEST_BACKUP_DAYS),
+        ("letter_days", LONGEST_LETTER_DAYS),
     ):
         if not 1 <= values.get(name, 1) <= limit:
             detail = gettext("{setting} is 1 to {limit}.").format(

@@ -12,7 +12,7 @@ from typing import Final
 
 from django.utils.translation import gettext_noop
 
-from gdpr.data_map import declared_tables, logins, requests
+from gdpr.data_map import declared_tables, letters, logins, requests
 from gdpr.data_map.archive import Archive
 from gdpr.data_map.base import Holder, Person
 from gdpr.data_map.index import MapPoints, Relations, Vectors, WordIndex
@@ -63,6 +63,8 @@ ALL: Final[tuple[Holder, ...]] = (
     WordIndex(),
     Caches(),
     Logs(),
+    letters.TEMPLATES,
+    letters.LETTERS,
     requests.DECISIONS,
     requests.CASES,
     requests.Subjects(),

@@ -12,14 +12,14 @@ from typing import Any, Final
 
 from django.core.mail import EmailMessage
 from django.db import transaction
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.translation import gettext
 
 from gdpr.cases import privacy_settings
 from gdpr.cases.transitions import clean_text
 from gdpr.intake import receive as intake
 from gdpr.intake.receive import NewRequest, Received
-from gdpr.models import CaseKind, IntakeRequest
+from gdpr.models import AddressSource, CaseKind, IntakeRequest
 from memory.accounts import api_keys, mail
 from memory.accounts.invitations import checked_email
 from memory.models import Workspace
@@ -124,7 +124,10 @@ def by_token(token: str) -> IntakeRequest:
 
 
 def confirm(token: str) -> Received:
-    """Open the case of a confirmed request, and delete the request."""
+    """Open the case of a confirmed request, and delete the request.
+
+    The language of the answer is that of the page on which it is confirmed.
+    """
     row = by_token(token)
     with transaction.atomic():
         rows = IntakeRequest.objects.select_for_update()
@@ -138,6 +141,8 @@ def confirm(token: str) -> Received:
             text=live.text,
             received_at=live.asked_at,
             correction=live.correction,
+            language=translation.get_language() or "",
+            source=AddressSource.FORM,
         )
         live.delete()
         by = system(live.workspace_id, "request form")

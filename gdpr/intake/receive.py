@@ -9,10 +9,11 @@ from typing import Any, Final
 
 from django.db import transaction
 
-from gdpr.cases import actions, transitions
+from gdpr.cases import actions, correspondence, transitions
 from gdpr.cases import workflow as cases
+from gdpr.cases.correspondence import Address
 from gdpr.cases.workflow import NewCase
-from gdpr.models import OPEN, AliasKind, Case, CaseKind, Subject
+from gdpr.models import OPEN, AddressSource, AliasKind, Case, CaseKind, Subject
 from gdpr.subjects import registry as subjects
 from gdpr.subjects.registry import NewAlias
 from memory.accounts.invitations import checked_email
@@ -33,7 +34,8 @@ SHARED: Final = (
 class NewRequest:
     """A request by somebody who has this e-mail address; ``name`` is as they gave it.
 
-    The name is noted on the case and not sought: anybody can give any name.
+    The name is noted on the case and not sought: anybody can give any name. Name,
+    address and ``language`` are kept for the answer.
     """
 
     kind: CaseKind
@@ -43,6 +45,8 @@ class NewRequest:
     ticket: str = ""
     received_at: datetime | None = None
     correction: Mapping[str, Any] = field(default_factory=dict)
+    language: str = ""
+    source: AddressSource = AddressSource.FORWARDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +84,20 @@ def receive(new: NewRequest, *, by: Actor, choose: bool = False) -> Received:
                 parts = (f"{key}: {value}" for key, value in new.correction.items())
                 text = "\n".join((text, *parts))
             actions.comment(case, text[: transitions.TEXT_CHARS], by=by)
+            _take_address(case, new, by)
             return Received(case, is_new=False)
         case = _opened(new, person, by)
+        _take_address(case, new, by)
         if len(people) > 1:
             actions.comment(case, SHARED, by=by)
         return Received(case, is_new=True)
+
+
+def _take_address(case: Case, new: NewRequest, by: Actor) -> None:
+    # Anybody can send any name: signs that are no part of a line are left out.
+    name = "".join(sign for sign in " ".join(new.name.split()) if sign.isprintable())
+    address = Address(name=name, email=new.email, language=new.language)
+    correspondence.take(case, address, new.source, by=by)
 
 
 def _person(email: str, by: Actor) -> Subject:

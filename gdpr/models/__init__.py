@@ -16,6 +16,14 @@ from gdpr.models.cases import (
 )
 from gdpr.models.erasure_marks import ErasureMark
 from gdpr.models.intake import IntakeRequest
+from gdpr.models.letters import (
+    AddressSource,
+    Correspondence,
+    Letter,
+    LetterOccasion,
+    LetterTemplate,
+    LetterWay,
+)
 from gdpr.models.month import CalendarFeed, ProcessingPurpose
 from gdpr.models.processes import ForgetOrder, LiveProcess
 from gdpr.models.proofs import (
@@ -47,6 +55,7 @@ __all__ = [
     "OPEN",
     "ActionKind",
     "ActionStatus",
+    "AddressSource",
     "Alias",
     "AliasKind",
     "CalendarFeed",
@@ -58,6 +67,7 @@ __all__ = [
     "CaseStep",
     "Certificate",
     "Consent",
+    "Correspondence",
     "Dismissal",
     "ErasureMark",
     "Export",
@@ -68,6 +78,10 @@ __all__ = [
     "Hold",
     "IdentityGround",
     "IntakeRequest",
+    "Letter",
+    "LetterOccasion",
+    "LetterTemplate",
+    "LetterWay",
     "Lifting",
     "LiveProcess",
     "PeopleStamp",

@@ -34,6 +34,7 @@ class ActionKind(models.TextChoices):
     VIEW = "view", pgettext_lazy("act", "View")
     DECIDE = "decide", gettext_lazy("Rows decided")
     SETTINGS = "settings", gettext_lazy("Safeguard switched off")
+    ANSWER = "answer", gettext_lazy("Letter sent")
 
 
 class ActionStatus(models.TextChoices):

@@ -86,9 +86,14 @@ def _installation() -> list[Recipient]:
         host = _host(settings.OLLAMA_HOST) or settings.OLLAMA_HOST
         services.append(Recipient("model", host, receives, ("journal", "proposals")))
     if mail.server_set():
-        receives = gettext("Mails to members: links to sign in, ids and days of cases")
+        receives = gettext(
+            "Mails to members: links to sign in, ids and days of cases; letters to"
+            " people about their requests"
+        )
         host = str(getattr(settings, "EMAIL_HOST", "") or gettext("mail server"))
-        services.append(Recipient("mail", host, receives, ("logins", "cases")))
+        services.append(
+            Recipient("mail", host, receives, ("logins", "cases", "letters"))
+        )
     return services
 
 
@@ -152,6 +157,10 @@ def _by_settings(workspace_id: str) -> dict[str, str]:
     return {
         "exports": gettext("{days} after it was made.").format(days=export_days),
         "recall_log": log,
+        "letters": gettext(
+            "{days} after a letter was sent. The address: until the closing letter went"
+            " out, at most until 30 days after the case is closed."
+        ).format(days=_days(rules.letter_days)),
         "files": _versions(workspace_id),
     }
 

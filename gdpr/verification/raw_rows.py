@@ -24,7 +24,16 @@ BATCH: Final = 2_000
 # Vectors, digests and random bytes: they hold no text.
 NUMBERS: Final = frozenset(
     {"vector", "words", "points", "salt", "commitment", "prev_hash", "entry_hash"}
-    | {"last_hash", "seal", "mac", "sha256", "base_sha256", "content_hash", "digest"}
+    | {
+        "last_hash",
+        "seal",
+        "sealed",
+        "mac",
+        "sha256",
+        "base_sha256",
+        "content_hash",
+        "digest",
+    }
 )
 # Tables of the person that hold other people's names row by row: only theirs are read.
 _OF_SUBJECT: Final = {"gdpr_aliases": "subject_id", "gdpr_subjects": "id"}

@@ -17,7 +17,7 @@ from django.utils.formats import date_format
 from django.utils.translation import pgettext_lazy
 
 from gdpr.certificates import limits, statement, version_1
-from gdpr.data_map import memory_files, process
+from gdpr.data_map import letters, memory_files, process
 from gdpr.erasure import finish, runner
 from gdpr.models import CaseKind
 from gdpr.verification import (
@@ -49,6 +49,7 @@ TEMPLATES: Final = (
     statement.DECIDED,
     statement.BY_RULE,
     statement.UNSOUGHT,
+    letters.SENT,
     memory_files.NAMED_LINES,
     memory_files.DOUBTFUL_LINES,
     process.QUESTIONS,
@@ -109,6 +110,8 @@ PLACES: Final = {
     "priorities": pgettext_lazy("stored data", "Priorities"),
     "archive": pgettext_lazy("stored data", "Archive"),
     "journal": pgettext_lazy("stored data", "Journal"),
+    "letters": pgettext_lazy("stored data", "Letters"),
+    "letter_templates": pgettext_lazy("stored data", "Texts of letters"),
     "decisions": pgettext_lazy("stored data", "Decisions"),
     "cases": pgettext_lazy("stored data", "Cases"),
     "vectors": pgettext_lazy("stored data", "Vectors"),

@@ -90,6 +90,14 @@ class SettingsForm(forms.Form):
         max_value=3_650,
         help_text=gettext_lazy("Certificates name the day on which it does."),
     )
+    letter_days = forms.IntegerField(
+        label=gettext_lazy("Days a letter is kept after it was sent"),
+        min_value=1,
+        max_value=3_650,
+        help_text=gettext_lazy(
+            "As proof that a request was answered. Holds for letters sent from now on."
+        ),
+    )
 
     def clean_time_zone(self) -> str:
         """Refuse a name that is no time zone."""

@@ -168,6 +168,8 @@ SILENT = {
     "gdpr.CaseEvent.state", "gdpr.CaseStep.name", "gdpr.CaseStep.title",
     "gdpr.Hold.scope",
     "gdpr.Certificate.result",
+    "gdpr.Letter.language", "gdpr.Letter.sealed", "gdpr.LetterTemplate.language",
+    "gdpr.Correspondence.language", "gdpr.Correspondence.sealed",
 }  # fmt: skip
 
 
