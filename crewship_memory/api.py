@@ -26,6 +26,7 @@ from gdpr.api.cases import router as cases_router
 from gdpr.api.certificates import router as certificates_router
 from gdpr.api.exports import router as exports_router
 from gdpr.api.holds import router as holds_router
+from gdpr.api.letters import router as letters_router
 from gdpr.api.one_call import router as one_call_router
 from gdpr.api.reports import router as reports_router
 from gdpr.api.requests import router as requests_router
@@ -114,6 +115,7 @@ for prefix, router in (
     ("/gdpr/cases", cases_router),
     ("/gdpr", holds_router),
     ("/gdpr", requests_router),
+    ("/gdpr", letters_router),
     ("/gdpr", retention_router),
     ("/gdpr", subjects_router),
     ("/gdpr", certificates_router),

@@ -12,6 +12,7 @@ from gdpr import erasure
 from gdpr.erasure import catch_up, process_caches
 from gdpr.export import make as export
 from gdpr.intake import form
+from gdpr.letters import retention as letters_retention
 from gdpr.retention import apply as retention
 from gdpr.subjects import backfill
 from memory.jobs import registry as jobs
@@ -41,6 +42,10 @@ def forget_requests(_workspace_id: str) -> Outcome:
 def apply_retention(workspace_id: str) -> Outcome:
     erased = retention.run(workspace_id)
     return Outcome({"rules": len(erased), "erased": sum(erased.values())})
+
+
+def erase_letters(workspace_id: str) -> Outcome:
+    return Outcome(letters_retention.run(workspace_id))
 
 
 @shared_task(name="gdpr.sweep", ignore_result=True)

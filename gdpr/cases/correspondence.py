@@ -8,6 +8,7 @@ after the case was closed (``gdpr.letters.retention``).
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Final
@@ -32,6 +33,7 @@ LANGUAGE_CHARS: Final = 35
 AFTER_CLOSING: Final = timedelta(days=30)
 _TAG: Final = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}")
 _SCRIPT: Final = 4
+_CONTROLS: Final = ("Cc", "Zl", "Zp")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +68,23 @@ def _subtag(text: str) -> str:
     return text.title() if len(text) == _SCRIPT else text.upper()
 
 
+def has_control(text: str, allowed: str = "") -> bool:
+    """Whether a text has a control sign or a line break, other than ``allowed``."""
+    return any(
+        unicodedata.category(sign) in _CONTROLS and sign not in allowed for sign in text
+    )
+
+
 def of(case: Case) -> Address | None:
     """Return the address of a case, None without one; may raise DoesNotOpen."""
     row = row_of(case)
     return Address(**row.opened(), language=row.language) if row else None
+
+
+def present(actor: Actor, case: Case) -> Address | None:
+    """Return the address of a case for who handles it."""
+    actor.require(MAY, case.workspace_id)
+    return of(case)
 
 
 def row_of(case: Case) -> Correspondence | None:
@@ -101,7 +116,7 @@ def take(case: Case, address: Address, source: AddressSource, *, by: Actor) -> N
 
 def _clean(address: Address) -> Address:
     name = clean_text(address.name, "name", NAME_CHARS, need=False)
-    if any(not sign.isprintable() for sign in name):
+    if has_control(name):
         detail = gettext("A name is a single line.")
         raise errors.Invalid(detail, code="bad_name")
     return Address(
@@ -112,8 +127,13 @@ def _clean(address: Address) -> Address:
     )
 
 
+def is_needed(case: Case) -> bool:
+    """Whether a case is open, or was closed so lately that it takes an address."""
+    return not case.closed_at or timezone.now() <= case.closed_at + AFTER_CLOSING
+
+
 def _require_needed(case: Case) -> None:
-    if case.closed_at and timezone.now() > case.closed_at + AFTER_CLOSING:
+    if not is_needed(case):
         detail = gettext(
             "The case was closed more than {days} days ago; it keeps no address any"
             " more."

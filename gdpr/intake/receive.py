@@ -95,7 +95,8 @@ def receive(new: NewRequest, *, by: Actor, choose: bool = False) -> Received:
 
 def _take_address(case: Case, new: NewRequest, by: Actor) -> None:
     # Anybody can send any name: signs that are no part of a line are left out.
-    name = "".join(sign for sign in " ".join(new.name.split()) if sign.isprintable())
+    name = " ".join(new.name.split())
+    name = "".join(sign for sign in name if not correspondence.has_control(sign))
     address = Address(name=name, email=new.email, language=new.language)
     correspondence.take(case, address, new.source, by=by)
 

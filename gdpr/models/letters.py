@@ -8,7 +8,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import pgettext_lazy
 
 from gdpr.models import sealed
 from gdpr.models.cases import Case, CaseKind

@@ -44,7 +44,7 @@ def seal(name: str, values: Mapping[str, Any]) -> bytes:
     return nonce + _cipher(name).encrypt(nonce, data, name.encode())
 
 
-def unseal(name: str, data: bytes) -> dict[str, Any]:
+def unseal(name: str, data: bytes | memoryview) -> dict[str, Any]:
     """Return what was sealed for the row of this name, or raise DoesNotOpen."""
     raw = bytes(data)
     try:

@@ -23,13 +23,15 @@ from gdpr.cases import (
 )
 from gdpr.cases import workflow as cases
 from gdpr.cases.workflow import NewCase
+from gdpr.letters import occasions
 from gdpr.models import Case, CaseKind, Subject
 from gdpr.reports import case_list as case_list_file
 from gdpr.subjects import access_log
 from gdpr.subjects import registry as subjects
-from gdpr.web import case_page, case_words
+from gdpr.web import case_page, case_words, letter_panel
 from gdpr.web.case_actions import ACTIONS
 from gdpr.web.forms import AttachForm, CaseFilterForm, NewCaseForm
+from gdpr.web.letter_forms import AddressForm
 from gdpr.web.report_views import csv_response
 from memory.accounts import mail
 from memory.rules import errors
@@ -102,6 +104,7 @@ def _list_page(
         "typed": request.POST if refusal else {},
         "ticked": request.POST.getlist("items") if refusal else [],
         "mails": mail.server_set(),
+        "letters_missing": occasions.missing_in(page.items),
     }
     status = refusal.status if refusal else 200
     return render(request, "gdpr/cases.html", context, status=status)
@@ -241,6 +244,8 @@ def _case_page(
     *,
     refusal: errors.AppError | None = None,
     revealed: bool = False,
+    address_form: AddressForm | None = None,
+    status: int = 200,
 ) -> HttpResponse:
     """Render a case; with a refusal, forms keep their input."""
     page = case_page.of(pages.actor(request), case)
@@ -252,13 +257,21 @@ def _case_page(
         "advice": case_words.advice(refusal) if refusal else "",
         "typed": request.POST if refusal else {},
         "attach": AttachForm(),
+        "letters": letter_panel.of(pages.actor(request), case, address_form),
     }
-    status = refusal.status if refusal else 200
+    status = refusal.status if refusal else status
     answer = render(request, f"gdpr/case.html{fragment}", context, status=status)
     if fragment and not page.is_live:
         # The run has ended: the whole page changes.
         answer["HX-Refresh"] = "true"
     return answer
+
+
+def with_address_form(
+    request: HttpRequest, case: Case, form: AddressForm, status: int
+) -> HttpResponse:
+    """Render a case with a faulty address in its form."""
+    return _case_page(request, case, address_form=form, status=status)
 
 
 @never_cache

@@ -16,6 +16,7 @@ from django.utils.translation import gettext, gettext_noop, ngettext
 from gdpr.cases import bulk
 from gdpr.cases.transitions import ERASED
 from gdpr.models import Case, CaseEvent, CaseKind, CaseState, Ground, Verdict
+from gdpr.web import letter_words
 from memory.figures import grouped
 from memory.rules import errors
 from memory.rules.stored_sentences import translated
@@ -97,6 +98,8 @@ def event(row: CaseEvent) -> str:
     is_own = row.kind in (CaseEvent.Kind.NOTE, CaseEvent.Kind.ATTACHMENT)
     if is_own or row.text == ERASED:
         return written(row.text)
+    if letter := next(letter_words.event_words(row), ""):
+        return letter
     if translation.get_language() == settings.LANGUAGE_CODE:
         return row.text
     return next(_event_words(row), "") or translated(row.text, EVENTS)

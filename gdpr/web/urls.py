@@ -6,6 +6,7 @@ from django.urls import path
 
 from gdpr.web import (
     case_views,
+    letter_urls,
     report_views,
     retention_views,
     subject_views,
@@ -39,6 +40,7 @@ urlpatterns = [
         views.certificate_file,
         name="certificate_file",
     ),
+    *letter_urls.PATHS,
     # Subjects
     path("subjects/", subject_views.listing, name="subjects"),
     path("subjects/new/", subject_views.new, name="new_subject"),

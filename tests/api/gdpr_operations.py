@@ -15,12 +15,16 @@ from gdpr.cases.legal_holds import NewHold
 from gdpr.cases.workflow import NewCase
 from gdpr.certificates import issue as certificates
 from gdpr.export import make as export
+from gdpr.letters import keeping, templates
+from gdpr.letters.keeping import NewLetter
 from gdpr.models import (
     Case,
     CaseKind,
     Certificate,
     Export,
     Hold,
+    Letter,
+    LetterTemplate,
     RetentionRule,
     Subject,
     Suppression,
@@ -113,6 +117,24 @@ def retention_rule(world: World) -> RetentionRule:
     return rule or retention_rules.add(new, by=world.actor("owner"))
 
 
+def letter(world: World) -> Letter:
+    """Return a kept letter of the case, not sent."""
+    row = Letter.objects.filter(case=case(world), sent_at=None).first()
+    new = NewLetter(
+        occasion="received", language="en", subject="Your request", body="It arrived."
+    )
+    return row or keeping.keep(case(world), new, by=world.system())
+
+
+def letter_text(world: World) -> str:
+    """Return which text the workspace has of its own, as a query."""
+    where = templates.place("received", "", "en")
+    row = LetterTemplate.objects.filter(workspace=world.acme).first()
+    if row is None:
+        templates.save(where, "Hello", "{greeting}", 0, by=world.system())
+    return "occasion=received&language=en&version=1"
+
+
 def _merging(world: World) -> Any:
     return {"into": make.subject(world).id}
 
@@ -128,6 +150,7 @@ PARTS: Final[dict[str, Callable[[World], str]]] = {
     "certificate_id": lambda world: certified(world).pk,
     "export_id": lambda world: exported(world).pk,
     "place": lambda _: "journal",
+    "letter_id": lambda world: letter(world).pk,
 }
 
 
@@ -258,6 +281,26 @@ ROWS: Final[tuple[tuple[Any, ...], ...]] = (
     ("confirm_processing", "put", "/gdpr/reports/processing/{place}",
      "200 403 200 403 403 403 403 200 401 401 401",
      lambda _: {"purpose": "Support", "legal_basis": "Article 6(1)(b)"}),
+    ("list_letters", "get", f"{_PATH}/letters", _READ),
+    ("make_letter", "post", f"{_PATH}/letters", _WRITE,
+     lambda _: {"occasion": "received"}),
+    ("get_letter", "get", f"{_PATH}/letters/{{letter_id}}",
+     "200 403 200 403 403 403 403 404 401 401 401"),
+    ("send_letter", "post", f"{_PATH}/letters/{{letter_id}}/send", _WRITE,
+     lambda _: {"way": "post"}),
+    ("remove_letter", "delete", f"{_PATH}/letters/{{letter_id}}",
+     "204 403 204 403 403 403 403 404 401 401 401"),
+    ("get_correspondence", "get", f"{_PATH}/correspondence",
+     "200 403 200 403 403 403 403 404 401 401 401"),
+    ("change_correspondence", "put", f"{_PATH}/correspondence", _WRITE,
+     lambda _: {"email": "mara@example.org", "language": "de"}),
+    ("list_letter_templates", "get", "/gdpr/letter_templates", _LIST),
+    ("change_letter_template", "put", "/gdpr/letter_templates",
+     "200 403 200 403 403 403 403 200 401 401 401",
+     lambda _: {"occasion": "received", "language": "en", "subject": "Hello",
+                "body": "{greeting}"}),
+    ("reset_letter_template", "delete", "/gdpr/letter_templates",
+     "204 403 204 403 403 403 403 404 401 401 401", None, letter_text),
     ("privacy_settings", "get", "/gdpr/settings", _LIST),
     ("change_privacy_settings", "patch", "/gdpr/settings",
      "200 403 403 403 403 403 403 200 401 401 401",
