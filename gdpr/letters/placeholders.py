@@ -76,14 +76,12 @@ def require_known(text: str, field: str) -> None:
     for match in _BRACES.finditer(text):
         name = match[1]
         if name is None:
-            detail = gettext(
-                "{field} has a single brace. Braces are for placeholders alone."
-            ).format(field=field)
+            detail = gettext("A single brace: braces are for placeholders alone.")
             raise errors.Invalid(detail, code="bad_placeholder", field=field)
         if name not in BY_NAME:
-            detail = gettext(
-                "{field} has a placeholder that does not exist: {placeholder}"
-            ).format(field=field, placeholder=match[0])
+            detail = gettext("There is no placeholder {placeholder}.").format(
+                placeholder=match[0]
+            )
             raise errors.Invalid(detail, code="unknown_placeholder", field=field)
 
 

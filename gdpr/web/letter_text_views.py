@@ -29,17 +29,17 @@ def index(request: HttpRequest) -> HttpResponse:
     actor = pages.actor(request)
     actor.require("gdpr.read")
     code, status = request.GET.get("language", ""), 200
-    form = LetterTextFilter({"language": code}, auto_id="f-%s")
-    form.is_valid()
     try:
         language = clean_language(code)
+        form = LetterTextFilter({"language": language}, auto_id="f-%s")
     except errors.Invalid as error:
-        form.add_error("language", error.detail)
         language, status = clean_language(""), error.status
+        form = LetterTextFilter({"language": code}, auto_id="f-%s")
+        form.add_error("language", error.detail)
     rows = templates.overview(actor, language)
     context = {
         "form": form,
-        "language": letter_words.language(language),
+        "language_name": letter_words.language(language),
         "languages": templates.languages(actor.workspace_id),
         "lines": [
             (where, text, letter_words.occasion(where.occasion), _kind(where))
@@ -124,7 +124,7 @@ def _page(
         "version": (text.version if is_own else 0) if version is None else version,
         "occasion": letter_words.occasion(where.occasion),
         "kind": _kind(where),
-        "language": letter_words.language(where.language),
+        "language_name": letter_words.language(where.language),
         "starts_from": letter_words.language(text.place.language),
         "is_other": text.place.language != where.language,
         "placeholders": placeholders.ALL,

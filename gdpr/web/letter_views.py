@@ -117,8 +117,8 @@ def _draft_page(
             case, languages, draft.occasion, None, draft.requested
         ),
         "occasion": letter_words.occasion(draft.occasion),
-        "language": letter_words.language(draft.language),
-        "requested": letter_words.language(draft.requested),
+        "language_name": letter_words.language(draft.language),
+        "requested_name": letter_words.language(draft.requested),
         "controller": controller.of(case.workspace_id),
     }
     return render(request, "gdpr/letter_draft.html", context, status=status)
@@ -139,7 +139,7 @@ def detail(request: HttpRequest, case_id: str, letter_id: str) -> HttpResponse:
         "content": content,
         "address": address,
         "to": content.to or (address.post if address else ""),
-        "language": letter_words.language(letter.language),
+        "language_name": letter_words.language(letter.language),
         "is_unclear": sending.is_unclear(letter),
         "mails": mail.server_set(),
     }

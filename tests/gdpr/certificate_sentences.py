@@ -11,6 +11,7 @@ from typing import Final
 MODULES: Final = (
     "gdpr.certificates.limits",
     "gdpr.certificates.statement",
+    "gdpr.data_map.letters",
     "gdpr.data_map.registry",
     "gdpr.erasure.certified_facts",
     "gdpr.erasure.finish",
@@ -25,6 +26,7 @@ MODULES: Final = (
 )
 # Constants of these modules that are in no certificate, and why.
 NOT_SIGNED: Final = {
+    "gdpr.data_map.letters.UNSENT": "why a letter goes, in a plan",
     "gdpr.verification.second_search.BY_SECOND": "a trace, in a case's residue",
     "gdpr.verification.search.STRINGS": "a trace, in a case's residue",
     "gdpr.verification.search.STALE_WORDS": "a trace, in a case's residue",
@@ -33,6 +35,7 @@ _LISTS: Final = "tests/gdpr/test_certificate_lists.py::"
 _VERIFICATION: Final = "tests/gdpr/test_verification.py::"
 _POSTGRES: Final = "tests/gdpr/test_postgres_verification.py::"
 _LOG: Final = "tests/gdpr/test_write_ahead_log.py::"
+_LETTERS: Final = "tests/gdpr/test_letters_erasure.py::"
 _OUT_OF_REACH: Final = _LISTS + "test_copies_elsewhere_and_memory_are_not_searched"
 TESTS: Final = {
     # ── What was not searched, what is not proved ────────────────────────────
@@ -51,6 +54,9 @@ TESTS: Final = {
     "gdpr.certificates.limits.SAME_BYTES": _LISTS + "test_a_longer_word_stays",
     "gdpr.certificates.limits.MEDIUM": _OUT_OF_REACH,
     "gdpr.certificates.limits.COPIES": _OUT_OF_REACH,
+    "gdpr.data_map.letters.SENT": _LETTERS
+    + "test_an_erasure_keeps_what_was_sent_and_says_so",
+    "gdpr.data_map.letters.ADDRESS": _LETTERS + "test_the_address_ends_by_itself",
     "gdpr.data_map.registry.OUT_OF_REACH.backups": "tests/gdpr/test_replay.py::"
     "test_a_restored_backup_is_noticed_and_made_up_for",
     "gdpr.data_map.registry.OUT_OF_REACH.bundles": "tests/gdpr/test_export.py::"

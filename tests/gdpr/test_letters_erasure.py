@@ -1,0 +1,155 @@
+"""Letters and addresses through an erasure, an export and a rectification."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from gdpr import audit_log, erasure, lost_keys
+from gdpr.cases import correspondence, dry_run
+from gdpr.certificates import issue as certificates
+from gdpr.data_map import letters as letter_place
+from gdpr.data_map.base import Fate
+from gdpr.export import make as export
+from gdpr.letters import drafts, retention, sending, templates
+from gdpr.models import (
+    ActionKind,
+    Case,
+    CaseKind,
+    Correspondence,
+    Letter,
+    LetterTemplate,
+    Subject,
+)
+from tests.gdpr import erasing, kit, letter_kit
+from tests.gdpr.certified import content_of
+from tests.gdpr.erasing import MAIL, NAME
+from tests.world import World
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def answered(world: World, person: Subject) -> tuple[Case, Letter]:
+    """Return an open erasure whose receipt was announced by post."""
+    case = letter_kit.addressed(
+        world, erasing.opened(world, person), name=NAME, email=MAIL
+    )
+    letter = letter_kit.kept(world, case)
+    return case, sending.by_post(letter, by=world.actor("compliance"))
+
+
+def test_an_erasure_keeps_what_was_sent_and_says_so(shared_world: World) -> None:
+    world, by = shared_world, shared_world.actor("compliance")
+    case, letter = answered(world, erasing.maria(world))
+    actions_letter = letter_kit.kept(world, case, again=True)
+    assert letter.keep_until is not None
+    sentence = letter_place.SENT.format(day=letter.keep_until)
+
+    plan = dry_run.make(case, by=by)
+    [place] = [row for row in plan.body["holders"] if row["name"] == "letters"]
+    assert (place["delete"], place["keep"]) == (1, 2)
+    assert sentence in place["why"]
+
+    started = erasing.started(world, Case.objects.get(pk=case.pk))
+    erasure.run(started.workspace_id, started.pk)
+    done = Case.objects.get(pk=case.pk)
+    assert done.state == "complete", erasing.failure_text(done)
+    content = content_of(certificates.of_case(by, done))
+    kept = {line["sentence"]: line["rows"] for line in content["kept"]["rows"]}
+    assert kept == {sentence: 1, letter_place.ADDRESS: 1}
+    assert content["verdict"] == "complete_except"
+    assert not Letter.objects.filter(pk=actions_letter.pk).exists()
+    assert NAME in Letter.objects.get(pk=letter.pk).opened()["body"]
+
+    # Nothing but the sealed address knows the person any more, and it can be answered.
+    draft = drafts.make(done, "done", "en", by=by, site="https://memory.example")
+    assert draft.body.startswith(f"Dear {NAME},")
+    for words in (
+        content["id"],
+        certificates.check_code(by, certificates.of_case(by, done)),
+        "https://memory.example/certificates/check/",
+        "proof that it was answered",
+    ):
+        assert words in draft.body
+    german = drafts.make(done, "done", "de", by=by)
+    assert "Folgendes bleibt" in german.body
+
+
+def test_the_address_ends_by_itself(shared_world: World) -> None:
+    world, by = shared_world, shared_world.actor("compliance")
+    case, _ = answered(world, erasing.maria(world))
+    erasure.run(case.workspace_id, erasing.started(world, case).pk)
+    done = Case.objects.get(pk=case.pk)
+    assert correspondence.of(done) is not None
+    sending.by_post(letter_kit.kept(world, done, "done"), by=by)
+    retention.run(world.acme.id)
+    assert correspondence.of(done) is None
+    assert Letter.objects.count() == 2
+    retention.run(world.acme.id, timezone.now() + timedelta(days=1_096))
+    assert not Letter.objects.exists()
+
+
+def test_letters_of_somebody_else_stay(shared_world: World) -> None:
+    world = shared_world
+    otto, maria = erasing.otto(world), erasing.maria(world)
+    case = letter_kit.addressed(world, erasing.opened(world, otto))
+    letter = letter_kit.kept(world, case)
+    erasing.erased(world, maria)
+    assert Letter.objects.filter(pk=letter.pk).exists()
+    assert Correspondence.objects.filter(case=case).exists()
+
+
+def test_who_wrote_a_letter_is_masked(world: World) -> None:
+    case = letter_kit.addressed(world, erasing.opened(world, erasing.otto(world)))
+    sending.by_post(letter_kit.kept(world, case), by=world.actor("compliance"))
+    officer = kit.subject(world, {"email": world.people["compliance"].email})
+    assert set(kit.erase("letters", officer).values()) == {Fate.REDACT}
+    assert kit.traces(officer, "letters") == []
+    letter = Letter.objects.get()
+    assert letter.kept_by == "[erased]"
+    assert letter.opened()["body"]
+
+
+def test_a_text_that_names_the_person_is_masked(world: World) -> None:
+    where = templates.place("received", "", "en")
+    body = f"{kit.ANNA['name']} will answer you"
+    templates.save(where, "Hello", body, 0, by=world.actor("compliance"))
+    anna = kit.subject(world)
+    assert list(kit.erase("letter_templates", anna).values()) == [Fate.REDACT]
+    assert LetterTemplate.objects.get().body == "[erased] will answer you"
+
+
+def test_an_access_export_has_the_letters(world: World) -> None:
+    case, letter = answered(world, erasing.maria(world))
+    by = world.actor("compliance")
+    assert case.subject is not None
+    action = audit_log.begin(case.subject_ref, ActionKind.EXPORT, by=by)
+    rows = export.collect(case.subject, action).document()["places"]["letters"]
+    by_id = {row["id"]: row for row in rows}
+    assert NAME in by_id[letter.id]["body"]
+    assert by_id[f"correspondence:{case.id}"]["email"] == MAIL
+
+
+def test_a_rectification_leaves_letters_as_they_went(world: World) -> None:
+    person = erasing.maria(world)
+    _, letter = answered(world, person)
+    waiting = letter_kit.kept(world, erasing.opened(world, person, CaseKind.ACCESS))
+    correction = {"wrong": "Antrag", "right": "Gesuch"}
+    case = erasing.opened(world, person, CaseKind.RECTIFICATION, correction=correction)
+    results = {result.name: result.rows for result in dry_run.look(case).results}
+    assert "letters" not in results
+    assert Letter.objects.filter(pk__in=[letter.pk, waiting.pk]).count() == 2
+
+
+def test_a_letter_does_not_make_a_plan_stale(world: World) -> None:
+    case, by = erasing.opened(world, erasing.maria(world)), world.actor("compliance")
+    plan = dry_run.make(case, by=by)
+    sending.by_post(letter_kit.kept(world, case), by=by)
+    dry_run.require_current(Case.objects.get(pk=case.pk), plan.plan_hash)
+
+
+def test_giving_up_the_key_says_what_is_lost(world: World) -> None:
+    answered(world, erasing.maria(world))
+    assert "2 letters and addresses no longer open." in lost_keys.losses({"journal"})
