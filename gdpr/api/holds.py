@@ -117,7 +117,7 @@ def change(request: ApiRequest, data: settings_schemas.PrivacyIn) -> dict[str, A
 
     Switching the second person or the identity check off needs a `reason`, which the
     audit log keeps. Codes: `reason_required`, `bad_time_zone`, `bad_export_days`,
-    `bad_backup_days`.
+    `bad_backup_days`, `bad_letter_days`.
     """
     privacy_settings.change(Change(**data.model_dump()), by=request.auth)
     return _present(request)

@@ -125,6 +125,7 @@ def test_settings_are_the_admins_and_are_witnessed(world: World) -> None:
         ({"time_zone": "Mars/Olympus"}, "bad_time_zone"),
         ({"export_days": 0}, "bad_export_days"),
         ({"backup_days": 9_999}, "bad_backup_days"),
+        ({"letter_days": 0}, "bad_letter_days"),
     ],
 )
 def test_settings_that_make_no_sense(

@@ -393,6 +393,7 @@ def test_switching_one_off_needs_a_reason_that_stays_visible(
 
 def test_the_settings_page_asks_for_the_reason_at_its_field(new: World) -> None:
     form = {"time_zone": "UTC", "export_days": "7", "backup_days": "9"}
+    form["letter_days"] = "11"
     page = new.page("owner")
     refusal = page.post("/privacy/settings/", form)
     assert refusal.status_code == 422

@@ -40,6 +40,7 @@ GOOD: dict[str, Any] = {
     "time_zone": "Europe/Berlin",
     "export_days": 30,
     "backup_days": 10,
+    "letter_days": 20,
     "digest": False,
     "intake": True,
     "controller": "Acme AG",

@@ -23,11 +23,14 @@ from episodic.health import snapshots as health
 from episodic.models import ConsolidationProposal, HealthSnapshot, ProposalState
 from episodic.recall import checks, questions, what_if
 from episodic.recall.request import Request
+from gdpr.cases import actions as case_actions
 from gdpr.cases import reminder_email
 from gdpr.cases.queries import CaseQuery
 from gdpr.certificates import keys as signing_keys
 from gdpr.erasure import replay, tombstones
 from gdpr.erasure.tombstones import Record
+from gdpr.letters import retention as letters_retention
+from gdpr.models import Correspondence
 from gdpr.reports import calendar_feed, case_list, register
 from gdpr.retention import apply
 from gdpr.retention import rules as retention_rules
@@ -54,7 +57,7 @@ from memory.rules.permissions import Role
 from tests import factories
 from tests.api import gdpr_operations
 from tests.api.operations import BY_ID
-from tests.gdpr import erasing
+from tests.gdpr import erasing, letter_kit
 from tests.gdpr import requests as make
 from tests.memory.gateway import upstream
 from tests.project import source
@@ -349,6 +352,14 @@ def _retained(world: World) -> None:
     apply.run(world.acme.id)
 
 
+def _address_erased(world: World) -> None:
+    refused = gdpr_operations.case(world)
+    letter_kit.addressed(world, refused)
+    case_actions.refuse(refused, "No", by=world.system())
+    letters_retention.run(world.acme.id, factories.ago(-40))
+    assert not Correspondence.objects.exists()
+
+
 def _emptied_log(world: World) -> None:
     questions.empty(by=world.actor("owner"))
 
@@ -377,6 +388,8 @@ SITES: Final[dict[Site, Drive]] = {
     ("gdpr/cases/legal_holds.py", "_record"): operation("place_hold"),
     ("gdpr/retention/rules.py", "_record"): operation("add_retention_rule"),
     ("gdpr/retention/apply.py", "_record"): _retained,
+    ("gdpr/letters/retention.py", "_record"): _address_erased,
+    ("gdpr/letters/templates.py", "_record"): operation("change_letter_template"),
     ("gdpr/erasure/replay.py", "_note"): _replayed,
     ("gdpr/subjects/restriction.py", "_record"): _restricted,
     ("gdpr/certificates/keys.py", "_record"): _rotated,

@@ -477,6 +477,7 @@ def test_settings_are_for_admins(world: World) -> None:
     form = {
         "two_person": "on", "time_zone": "Europe/Oslo", "export_days": "7",
         "backup_days": "30",
+        "letter_days": "40",
     }  # fmt: skip
     assert "An admin of the workspace" in text(get(world, "settings/"))
     assert post(world, "settings/", **form).status_code == 403
