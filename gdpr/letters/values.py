@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
 
@@ -53,7 +54,6 @@ def of(
         return built_in.day(moment.astimezone(zone), language) if moment else ""
 
     greeting = words.greeting.format(name=name) if name else words.greeting_unknown
-    answering = controller.of(case.workspace_id)
     return {
         "greeting": greeting,
         "name": name,
@@ -64,9 +64,7 @@ def of(
         "due_on": day(case.due_at),
         "extended_until": day(case.extended_until),
         "reason": _reason(case, occasion),
-        "controller": answering.controller,
-        "controller_contact": answering.controller_contact,
-        "dpo_contact": answering.dpo_contact,
+        **asdict(controller.of(case.workspace_id)),
         "recipients": ", ".join(recipients.hosts(case.workspace_id)),
         "today": day(timezone.now()),
         "letter_days": _number(rules.letter_days, language),

@@ -23,6 +23,7 @@ from gdpr.cases import (
 )
 from gdpr.cases import workflow as cases
 from gdpr.cases.workflow import NewCase
+from gdpr.letters import bulk as letters_bulk
 from gdpr.letters import occasions
 from gdpr.models import Case, CaseKind, Subject
 from gdpr.reports import case_list as case_list_file
@@ -55,6 +56,10 @@ MANY_WORDS: Final = {
     "remind": (
         gettext_noop("{count} reminder noted"),
         gettext_noop("{count} reminders noted"),
+    ),
+    "announce": (
+        gettext_noop("{count} letter written: the request arrived"),
+        gettext_noop("{count} letters written: the request arrived"),
     ),
     "extend": (
         gettext_noop("{count} deadline extended; tell the person, with the reason"),
@@ -131,13 +136,14 @@ def list_csv(request: HttpRequest) -> HttpResponseBase:
 @never_cache
 @require_http_methods(pages.METHODS)
 def act_on_many(request: HttpRequest) -> HttpResponse:
-    """Assign the ticked cases, remind of them, extend them, or undo an assignment."""
+    """Assign the ticked cases, remind, announce, extend, or undo an assignment."""
     if request.method != "POST":
         return redirect(pages.address("privacy:cases", query=request.GET.urlencode()))
     actor = pages.actor(request)
     act = "undo" if "undo" in request.POST else request.POST.get("act", "assign")
     try:
-        items = _acted(act, request.POST, actor)
+        site = f"{request.scheme}://{request.get_host()}"
+        items = _acted(act, request.POST, actor, site)
     except (errors.Invalid, errors.TooLarge) as error:
         return _list_page(request, refusal=error)
     report = Report(
@@ -150,7 +156,7 @@ def act_on_many(request: HttpRequest) -> HttpResponse:
     return _list_page(request, report=report)
 
 
-def _acted(act: str, data: QueryDict, actor: Actor) -> list[Item]:
+def _acted(act: str, data: QueryDict, actor: Actor, site: str) -> list[Item]:
     """Carry out an act on the ticked cases; return the result of each."""
     picks = parse(data.getlist("items"))
     if act == "undo":
@@ -159,6 +165,8 @@ def _acted(act: str, data: QueryDict, actor: Actor) -> list[Item]:
         return bulk.assign(actor, picks, data.get("assignee", ""))
     if act == "remind":
         return bulk.remind(actor, picks)
+    if act == "announce":
+        return letters_bulk.announce(actor, picks, site=site)
     if act == "extend":
         months = pages.number(data.get("months", "")) or 0
         return bulk.extend(actor, picks, months, data.get("reason", ""))

@@ -12,7 +12,7 @@ from django.utils import timezone
 from gdpr.cases import actions, correspondence, legal_holds
 from gdpr.cases.correspondence import Address
 from gdpr.cases.legal_holds import NewHold
-from gdpr.letters import drafts, keeping, occasions, retention, sending
+from gdpr.letters import bulk, drafts, keeping, occasions, retention, sending
 from gdpr.models import (
     ActionKind,
     Case,
@@ -26,6 +26,7 @@ from gdpr.models.sealed import DoesNotOpen
 from gdpr.processing import controller
 from memory.accounts import mail
 from memory.rules import errors
+from memory.rules.bulk import Pick
 from tests.gdpr import letter_kit
 from tests.gdpr import requests as make
 from tests.gdpr.letter_kit import EMAIL, PERSON
@@ -405,3 +406,21 @@ def test_a_case_closed_long_ago_takes_no_address(world: World) -> None:
 def test_a_faulty_address_is_refused(world: World, fields: dict[str, str]) -> None:
     with pytest.raises(errors.AppError):
         letter_kit.addressed(world, make.opened(world), **fields)
+
+
+# ── Many at once ─────────────────────────────────────────────────────────────
+@pytest.mark.usefixtures("server")
+def test_many_are_told_that_their_request_arrived(world: World) -> None:
+    by = world.actor("compliance")
+    mailed = letter_kit.addressed(world, make.opened(world))
+    unreachable = make.opened(world)
+    stranger = make.opened(world, "stranger")
+    picks = [Pick(case.id) for case in (mailed, unreachable, stranger)]
+    assert [item.code for item in bulk.announce(by, picks[:1])] == ["values_missing"]
+    answering(world)
+    items = bulk.announce(by, picks)
+    assert [item.state for item in items] == [bulk.SENT, bulk.KEPT, None]
+    assert [message.to for message in django_mail.outbox] == [[EMAIL]]
+    again = bulk.announce(by, picks[:2])
+    assert [item.code for item in again] == ["letter_sent", "letter_waits"]
+    assert len(django_mail.outbox) == 1

@@ -1,0 +1,66 @@
+"""Telling many people that their request arrived: each letter drafted, kept and sent.
+
+By mail where the case has an address for it and there is a mail server; otherwise the
+letter is kept and waits for a person. No other letter is written in bulk: what they say
+of one person is worth reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from django.utils.translation import gettext, gettext_noop
+
+from gdpr.cases import correspondence
+from gdpr.letters import drafts, keeping, sending
+from gdpr.letters.keeping import NewLetter
+from gdpr.models import Case, Letter, LetterOccasion
+from memory.accounts import mail
+from memory.rules import bulk, errors
+from memory.rules.bulk import Item, Outcome, Pick
+from memory.rules.permissions import Actor
+
+SENT: Final = gettext_noop("sent by mail")
+KEPT: Final = gettext_noop("kept in the case, not sent")
+
+
+def announce(actor: Actor, picks: Sequence[Pick], *, site: str = "") -> list[Item]:
+    """Write to who asked that the request arrived, in the language of each case."""
+    actor.require(keeping.MAY)
+
+    def act(case: Case, _pick: Pick) -> Outcome:
+        letter = _kept(case, actor, site)
+        address = correspondence.of(case)
+        if mail.server_set() and address and address.email:
+            sending.by_mail(letter, by=actor)
+            return Outcome(state=SENT)
+        return Outcome(state=KEPT)
+
+    return bulk.run(picks, partial(_cases, actor), act, title=_title)
+
+
+def _cases(actor: Actor, ids: list[str]) -> dict[str, Case]:
+    rows = Case.objects.filter(workspace_id=actor.workspace_id)
+    return rows.select_related("subject").in_bulk(ids)
+
+
+def _title(case: Case) -> str:
+    return f"{case.get_kind_display()} · {case.id}"
+
+
+def _kept(case: Case, actor: Actor, site: str) -> Letter:
+    draft = drafts.make(case, LetterOccasion.RECEIVED, by=actor, site=site)
+    if draft.missing:
+        detail = gettext("The letter lacks: {names}.").format(
+            names=", ".join(draft.missing)
+        )
+        raise errors.Conflict(detail, code="values_missing")
+    new = NewLetter(
+        occasion=draft.occasion,
+        language=draft.language,
+        subject=draft.subject,
+        body=draft.body,
+    )
+    return keeping.keep(case, new, by=actor)
