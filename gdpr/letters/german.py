@@ -30,11 +30,11 @@ REQUESTS: Final = {
 }
 VERDICTS: Final = {
     "complete": (
-        "Die anschließende Suche, wie die Bescheinigung sie beschreibt, hat unter den"
+        "Die anschließende Suche, wie das Zertifikat sie beschreibt, hat unter den"
         " uns bekannten Namen und Kennungen nichts mehr gemeldet."
     ),
     "complete_except": (
-        "Die anschließende Suche, wie die Bescheinigung sie beschreibt, hat unter den"
+        "Die anschließende Suche, wie das Zertifikat sie beschreibt, hat unter den"
         " uns bekannten Namen und Kennungen nichts mehr gemeldet, abgesehen von dem,"
         " was dort aufgeführt ist."
     ),
@@ -57,18 +57,18 @@ _COMPLAINT: Final = (
     " (Artikel 79 DSGVO)."
 )
 _CERTIFICATE: Final = (
-    "Nachweis ist die Bescheinigung {certificate_id}. Sie nennt Ihren Namen nicht."
+    "Nachweis ist das Zertifikat {certificate_id}. Es nennt Ihren Namen nicht."
     " {verdict}"
 )
 _CHECK: Final = (
-    "Die Bescheinigung lässt sich unter {check_page} prüfen. Mit dem Prüfcode"
+    "Das Zertifikat lässt sich unter {check_page} prüfen. Mit dem Prüfcode"
     " {check_code} können Sie dort nachsehen, ob Ihre E-Mail-Adresse, Ihr Name oder"
     " eine andere Kennung zu dem gehörte, wonach wir gesucht haben. Behalten Sie den"
-    " Code für sich: Wer ihn und die Bescheinigung hat, kann Vermutungen prüfen."
+    " Code für sich: Wer ihn und das Zertifikat hat, kann Vermutungen prüfen."
 )
 _PROOF: Final = (
     "Dieses Schreiben bewahren wir verschlüsselt {letter_days} Tage nach dem Versand"
-    " auf, länger nur bei einer gesetzlichen Sperre: Es belegt, dass wir Ihnen"
+    " auf, länger nur bei einer Löschsperre: Es belegt, dass wir Ihnen"
     " geantwortet haben (Artikel 5 Absatz 2 DSGVO)."
 )
 _RECIPIENTS: Final = (

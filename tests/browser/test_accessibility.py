@@ -88,6 +88,13 @@ PAGES: dict[str, tuple[str, int]] = {
     "cases, none": ("/privacy/cases/?kind=access", 200),
     "case": ("/privacy/cases/{case}/", 200),
     "new case": ("/privacy/cases/new/", 200),
+    "draft of a letter": ("/privacy/cases/{case}/letters/new/?occasion=received", 200),
+    "letter": ("/privacy/cases/{case}/letters/{letter}/", 200),
+    "texts of letters": ("/privacy/settings/letters/", 200),
+    "text of a letter": (
+        "/privacy/settings/letters/text/?occasion=refused&language=de",
+        200,
+    ),
     "subjects": ("/privacy/subjects/", 200),
     "subject": ("/privacy/subjects/{subject}/", 200),
     "holds": ("/privacy/holds/", 200),
@@ -153,6 +160,7 @@ def page_urls(shared_world: World, settings: Any) -> dict[str, str]:
         "case": case.id,
         "subject": subject.id,
         "retention": gdpr_operations.retention_rule(shared_world).id,
+        "letter": gdpr_operations.letter(shared_world).id,
         "invitation": invitations.link_path(guest, by=admin).split("/")[3],
     }
 

@@ -9,7 +9,7 @@ import pytest
 from django.core import mail as django_mail
 from django.test import Client
 
-from gdpr.cases import privacy_settings
+from gdpr.cases import correspondence, privacy_settings
 from gdpr.cases.privacy_settings import Change
 from gdpr.intake import form as intake
 from gdpr.intake.receive import NewRequest, receive
@@ -62,6 +62,10 @@ def test_from_the_form_to_a_case(world: World, opened: str) -> None:
     assert (case.kind, case.opened_by) == ("erasure", "request form")
     assert case.requester == "Mara Holt <mara@example.org>"
     assert case.identity_at is None
+    address = correspondence.of(case)
+    assert address is not None
+    assert (address.name, address.email) == ("Mara Holt", "mara@example.org")
+    assert case.correspondence.source == "form"
     # Only the proven address is sought: a name is what anybody may type.
     aliases = case.subject.aliases.values_list("kind", "value") if case.subject else ()
     assert list(aliases) == [("email", "mara@example.org")]
