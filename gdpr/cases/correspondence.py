@@ -122,7 +122,10 @@ def _clean(address: Address) -> Address:
     return Address(
         name=name,
         email=checked_email(address.email) if address.email.strip() else "",
-        post=clean_text(address.post, "post", POST_CHARS, need=False),
+        # A browser sends the lines of a text area with both signs of a line's end.
+        post=clean_text(
+            address.post.replace("\r\n", "\n"), "post", POST_CHARS, need=False
+        ),
         language=clean_language(address.language),
     )
 

@@ -21,7 +21,7 @@ from memory.rules.entries import Severity
 from memory.rules.permissions import Role
 from tests.api import gdpr_operations
 from tests.episodic.test_questions import logged
-from tests.gdpr import erasing
+from tests.gdpr import erasing, letter_kit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -160,7 +160,7 @@ def page_urls(shared_world: World, settings: Any) -> dict[str, str]:
         "case": case.id,
         "subject": subject.id,
         "retention": gdpr_operations.retention_rule(shared_world).id,
-        "letter": gdpr_operations.letter(shared_world).id,
+        "letter": letter_kit.kept(shared_world, case).id,
         "invitation": invitations.link_path(guest, by=admin).split("/")[3],
     }
 
