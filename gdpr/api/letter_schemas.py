@@ -40,7 +40,7 @@ class LetterIn(Strict):
     keep: bool = Field(
         default=False, description="Keep it sealed in the case, to be sent."
     )
-    again: bool = Field(
+    repeat: bool = Field(
         default=False,
         description="Keep it although a letter of this occasion was sent.",
     )
@@ -50,7 +50,7 @@ class SendLetterIn(Strict):
     """How it goes: `mail` sends it now, `post` notes that it was posted."""
 
     way: LetterWay
-    again: bool = Field(
+    repeat: bool = Field(
         default=False,
         description="Mail it after a try whose end is unknown (letter_unclear).",
     )

@@ -48,7 +48,7 @@ def list_letters(request: ApiRequest, case_id: str) -> Answer:
     return {
         "items": [_line(letter) for letter in letters],
         "fitting": [name.value for name in occasions.fitting(case)],
-        "missing": occasions.missing(case, keeping.sent(letters)),
+        "missing": occasions.missing_letter(case, keeping.sent_letters(letters)),
     }
 
 
@@ -75,7 +75,7 @@ def make(request: ApiRequest, case_id: str, data: schemas.LetterIn) -> Status[An
     # Somebody's own words are in the language that they name.
     language = draft.language if data.body is None else draft.requested
     new = NewLetter(
-        occasion=data.occasion, language=language, again=data.again, **content
+        occasion=data.occasion, language=language, repeat=data.repeat, **content
     )
     letter = keeping.keep(case, new, by=by)
     return Status(201, _line(letter) | letter.opened() | {"to": None})
@@ -105,7 +105,7 @@ def send(
     """
     letter = _letter(request, case_id, letter_id)
     if data.way == LetterWay.MAIL:
-        return _line(sending.by_mail(letter, by=request.auth, again=data.again))
+        return _line(sending.by_mail(letter, by=request.auth, repeat=data.repeat))
     return _line(sending.by_post(letter, by=request.auth))
 
 

@@ -18,7 +18,7 @@ from gdpr.data_map.table_holder import Rule, Table, TableHolder
 from gdpr.models import Correspondence, Letter, LetterTemplate
 
 # The day is that of the letter that stays longest.
-SENT: Final = gettext_noop(
+PROOF: Final = gettext_noop(
     "Letters about the request, sealed, the last of them until {day} unless a hold"
     " keeps it longer: proof that it was answered."
 )
@@ -67,12 +67,12 @@ class Letters(TableHolder):
         }
         yield from acting.values()
         days = [str(letter.keep_until) for letter in letters if letter.keep_until]
-        sent = SENT.format(day=max(days)) if days else ""
+        proof = PROOF.format(day=max(days)) if days else ""
         for letter in letters:
             if letter.id in unsent_ids:
                 yield RowMatch(letter.id, Fate.DELETE, UNSENT, "", letter.kept_at)
             elif letter.id not in acting:
-                yield RowMatch(letter.id, Fate.KEEP, sent, "", letter.kept_at)
+                yield RowMatch(letter.id, Fate.KEEP, proof, "", letter.kept_at)
         for row in _addresses(person):
             row_id = f"{_PREFIX}{row.pk}"
             if row_id not in acting:

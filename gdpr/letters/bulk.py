@@ -22,8 +22,8 @@ from memory.rules import bulk, errors
 from memory.rules.bulk import Item, Outcome, Pick
 from memory.rules.permissions import Actor
 
-SENT: Final = gettext_noop("sent by mail")
-KEPT: Final = gettext_noop("kept in the case, not sent")
+MAILED_STATE: Final = gettext_noop("sent by mail")
+UNSENT_STATE: Final = gettext_noop("kept in the case, not sent")
 
 
 def announce(actor: Actor, picks: Sequence[Pick], *, site: str = "") -> list[Item]:
@@ -31,12 +31,12 @@ def announce(actor: Actor, picks: Sequence[Pick], *, site: str = "") -> list[Ite
     actor.require(keeping.MAY)
 
     def act(case: Case, _pick: Pick) -> Outcome:
-        letter = _kept(case, actor, site)
+        letter = _keep_receipt(case, actor, site)
         address = correspondence.of(case)
         if mail.server_set() and address and address.email:
             sending.by_mail(letter, by=actor)
-            return Outcome(state=SENT)
-        return Outcome(state=KEPT)
+            return Outcome(state=MAILED_STATE)
+        return Outcome(state=UNSENT_STATE)
 
     return bulk.run(picks, partial(_cases, actor), act, title=_title)
 
@@ -50,7 +50,7 @@ def _title(case: Case) -> str:
     return f"{case.get_kind_display()} · {case.id}"
 
 
-def _kept(case: Case, actor: Actor, site: str) -> Letter:
+def _keep_receipt(case: Case, actor: Actor, site: str) -> Letter:
     draft = drafts.make(case, LetterOccasion.RECEIVED, by=actor, site=site)
     if draft.missing:
         detail = gettext("The letter lacks: {names}.").format(

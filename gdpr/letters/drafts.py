@@ -52,12 +52,12 @@ def make(
     where = Place(occasion=name.value, kind=case.kind, language=requested)
     text = templates.in_force(case.workspace_id, where)
     filled = values.of(case, name.value, text.place.language, address, by=by, site=site)
-    return _filled(text, requested, filled, case.kind)
+    return _draft(text, requested, filled, case.kind)
 
 
-def _filled(text: Text, requested: str, filled: dict[str, str], kind: str) -> Draft:
-    subject, missing = placeholders.fill(text.subject, filled)
-    body, missing_too = placeholders.fill(text.body, filled)
+def _draft(text: Text, requested: str, filled: dict[str, str], kind: str) -> Draft:
+    subject, gaps = placeholders.fill(text.subject, filled)
+    body, body_gaps = placeholders.fill(text.body, filled)
     return Draft(
         occasion=text.place.occasion,
         kind=kind,
@@ -65,7 +65,7 @@ def _filled(text: Text, requested: str, filled: dict[str, str], kind: str) -> Dr
         requested=requested,
         subject=" ".join(subject.split()),
         body=body,
-        missing=list(dict.fromkeys([*missing, *missing_too])),
+        missing=list(dict.fromkeys([*gaps, *body_gaps])),
     )
 
 
@@ -74,7 +74,7 @@ def preview(where: Place, subject: str, body: str, *, by: Actor) -> Draft:
     """Return a text with sample values, checked as if it were saved."""
     by.require("gdpr.read")
     text = templates.checked(where, subject, body)
-    return _filled(text, where.language, _sample(where), where.kind)
+    return _draft(text, where.language, _sample(where), where.kind)
 
 
 def _sample(where: Place) -> dict[str, str]:

@@ -76,7 +76,7 @@ def _letter(*paragraphs: str) -> str:
 
 
 _ANSWER: Final = "Answer to your request of {received_on} ({case_id})"
-_ASKED: Final = "On {received_on} you asked us for {request}. "
+_REQUEST: Final = "On {received_on} you asked us for {request}. "
 TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.RECEIVED, ""): (
         "We received your request of {received_on} ({case_id})",
@@ -95,7 +95,7 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.EXTENDED, ""): (
         "We need more time for your request of {received_on} ({case_id})",
         _letter(
-            _ASKED + "We cannot answer it by {due_on} and extend the time until"
+            _REQUEST + "We cannot answer it by {due_on} and extend the time until"
             " {extended_until} (Article 12(3) GDPR).",
             "The reason: {reason}",
             _COMPLAINT,
@@ -104,7 +104,7 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.DONE, CaseKind.ACCESS): (
         _ANSWER,
         _letter(
-            _ASKED + "We have put together what we store about you. You receive it"
+            _REQUEST + "We have put together what we store about you. You receive it"
             " separately from this letter, as one file: pages that you can read, and"
             " the same as structured data (JSON).",
             "Where a text is about several people, the names of the others are"
@@ -119,7 +119,7 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.DONE, CaseKind.ERASURE): (
         _ANSWER,
         _letter(
-            _ASKED + "We have carried out the erasure.",
+            _REQUEST + "We have carried out the erasure.",
             "{exceptions}",
             _CERTIFICATE,
             _CHECK,
@@ -131,7 +131,7 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.DONE, CaseKind.RECTIFICATION): (
         _ANSWER,
         _letter(
-            _ASKED + "We have replaced the words that were wrong by the right ones.",
+            _REQUEST + "We have replaced the words that were wrong by the right ones.",
             "{exceptions}",
             _CERTIFICATE,
             _RECIPIENTS,
@@ -141,7 +141,7 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.DONE, CaseKind.RESTRICTION): (
         _ANSWER,
         _letter(
-            _ASKED + "We have restricted it: your data stays stored, and we use it no"
+            _REQUEST + "We have restricted it: your data stays stored, and we use it no"
             " longer except as Article 18(2) GDPR allows. We will tell you before the"
             " restriction is lifted (Article 18(3) GDPR).",
             _RECIPIENTS,
@@ -151,7 +151,8 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.DONE, CaseKind.PORTABILITY): (
         _ANSWER,
         _letter(
-            _ASKED + "The file is ready. You receive it separately from this letter, in"
+            _REQUEST
+            + "The file is ready. You receive it separately from this letter, in"
             " a structured, commonly used and machine-readable format (JSON, with a"
             " description of its fields). You may pass it on to whomever you like.",
             _COMPLAINT,
@@ -160,7 +161,7 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.DONE, CaseKind.OBJECTION): (
         _ANSWER,
         _letter(
-            _ASKED + "We have stopped using your data. What is stored is restricted,"
+            _REQUEST + "We have stopped using your data. What is stored is restricted,"
             " and new texts that name you are refused.",
             _COMPLAINT,
         ),
@@ -168,7 +169,7 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.REFUSED, ""): (
         _ANSWER,
         _letter(
-            _ASKED + "We cannot comply with it.",
+            _REQUEST + "We cannot comply with it.",
             "The reason (Article 12(4) GDPR): {reason}",
             _COMPLAINT,
         ),
@@ -176,13 +177,13 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.PARTLY_DONE, ""): (
         _ANSWER,
         _letter(
-            _ASKED + "We have complied with it in part.", "{exceptions}", _COMPLAINT
+            _REQUEST + "We have complied with it in part.", "{exceptions}", _COMPLAINT
         ),
     ),
     (LetterOccasion.PARTLY_DONE, CaseKind.ERASURE): (
         _ANSWER,
         _letter(
-            _ASKED + "We have erased a part of it.",
+            _REQUEST + "We have erased a part of it.",
             "{exceptions}",
             _CERTIFICATE,
             _CHECK,

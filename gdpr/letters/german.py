@@ -82,7 +82,7 @@ def _letter(*paragraphs: str) -> str:
 
 
 _ANSWER: Final = "Antwort auf Ihren Antrag vom {received_on} ({case_id})"
-_ASKED: Final = "am {received_on} haben Sie einen Antrag auf {request} gestellt. "
+_REQUEST: Final = "am {received_on} haben Sie einen Antrag auf {request} gestellt. "
 TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.RECEIVED, ""): (
         "Ihr Antrag vom {received_on} ist eingegangen ({case_id})",
@@ -103,7 +103,8 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.EXTENDED, ""): (
         "Wir brauchen mehr Zeit für Ihren Antrag vom {received_on} ({case_id})",
         _letter(
-            _ASKED + "Wir können ihn nicht bis zum {due_on} beantworten und verlängern"
+            _REQUEST
+            + "Wir können ihn nicht bis zum {due_on} beantworten und verlängern"
             " die Frist bis zum {extended_until} (Artikel 12 Absatz 3 DSGVO).",
             "Der Grund: {reason}",
             _COMPLAINT,
@@ -112,7 +113,7 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.DONE, CaseKind.ACCESS): (
         _ANSWER,
         _letter(
-            _ASKED + "Wir haben zusammengestellt, was wir über Sie gespeichert haben."
+            _REQUEST + "Wir haben zusammengestellt, was wir über Sie gespeichert haben."
             " Sie erhalten es getrennt von diesem Schreiben als eine Datei: lesbare"
             " Seiten und dasselbe als strukturierte Daten (JSON).",
             "Wo ein Text von mehreren Personen handelt, sind die Namen der anderen"
@@ -128,7 +129,7 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.DONE, CaseKind.ERASURE): (
         _ANSWER,
         _letter(
-            _ASKED + "Wir haben die Löschung durchgeführt.",
+            _REQUEST + "Wir haben die Löschung durchgeführt.",
             "{exceptions}",
             _CERTIFICATE,
             _CHECK,
@@ -140,7 +141,7 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.DONE, CaseKind.RECTIFICATION): (
         _ANSWER,
         _letter(
-            _ASKED + "Wir haben die falschen Angaben durch die richtigen ersetzt.",
+            _REQUEST + "Wir haben die falschen Angaben durch die richtigen ersetzt.",
             "{exceptions}",
             _CERTIFICATE,
             _RECIPIENTS,
@@ -150,7 +151,7 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.DONE, CaseKind.RESTRICTION): (
         _ANSWER,
         _letter(
-            _ASKED + "Wir haben die Verarbeitung eingeschränkt: Ihre Daten bleiben"
+            _REQUEST + "Wir haben die Verarbeitung eingeschränkt: Ihre Daten bleiben"
             " gespeichert, und wir verwenden sie nur noch, soweit Artikel 18 Absatz 2"
             " DSGVO es erlaubt. Bevor die Einschränkung aufgehoben wird, unterrichten"
             " wir Sie (Artikel 18 Absatz 3 DSGVO).",
@@ -161,7 +162,7 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.DONE, CaseKind.PORTABILITY): (
         _ANSWER,
         _letter(
-            _ASKED + "Die Datei liegt vor. Sie erhalten sie getrennt von diesem"
+            _REQUEST + "Die Datei liegt vor. Sie erhalten sie getrennt von diesem"
             " Schreiben in einem strukturierten, gängigen und maschinenlesbaren Format"
             " (JSON mit einer Beschreibung der Felder). Sie dürfen sie weitergeben, an"
             " wen Sie möchten.",
@@ -171,7 +172,7 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.DONE, CaseKind.OBJECTION): (
         _ANSWER,
         _letter(
-            _ASKED + "Wir verwenden Ihre Daten nicht mehr. Was gespeichert ist, ist"
+            _REQUEST + "Wir verwenden Ihre Daten nicht mehr. Was gespeichert ist, ist"
             " eingeschränkt, und neue Texte, die Sie nennen, werden abgelehnt.",
             _COMPLAINT,
         ),
@@ -179,7 +180,7 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.REFUSED, ""): (
         _ANSWER,
         _letter(
-            _ASKED + "Wir können ihm nicht entsprechen.",
+            _REQUEST + "Wir können ihm nicht entsprechen.",
             "Der Grund (Artikel 12 Absatz 4 DSGVO): {reason}",
             _COMPLAINT,
         ),
@@ -187,13 +188,13 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.PARTLY_DONE, ""): (
         _ANSWER,
         _letter(
-            _ASKED + "Wir haben ihm zum Teil entsprochen.", "{exceptions}", _COMPLAINT
+            _REQUEST + "Wir haben ihm zum Teil entsprochen.", "{exceptions}", _COMPLAINT
         ),
     ),
     (LetterOccasion.PARTLY_DONE, CaseKind.ERASURE): (
         _ANSWER,
         _letter(
-            _ASKED + "Wir haben einen Teil gelöscht.",
+            _REQUEST + "Wir haben einen Teil gelöscht.",
             "{exceptions}",
             _CERTIFICATE,
             _CHECK,

@@ -31,13 +31,13 @@ REPEAT_AFTER: Final = timedelta(minutes=15)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewLetter:
-    """A letter to keep; ``again``: although one of this occasion was sent."""
+    """A letter to keep; ``repeat``: although one of this occasion was sent."""
 
     occasion: str
     language: str
     subject: str
     body: str
-    again: bool = False
+    repeat: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def of_case(actor: Actor, case: Case) -> list[Letter]:
     return list(rows.defer("sealed"))
 
 
-def sent(letters: Iterable[Letter]) -> list[SentLetter]:
+def sent_letters(letters: Iterable[Letter]) -> list[SentLetter]:
     """Return which of them went out, and when."""
     return [(row.occasion, row.sent_at) for row in letters if row.sent_at is not None]
 
@@ -115,7 +115,7 @@ def keep(case: Case, new: NewLetter, *, by: Actor) -> Letter:
     with transaction.atomic():
         live = locked(case)
         occasion = occasions.require_fit(live, new.occasion)
-        _require_first(live, occasion, again=new.again)
+        _require_first(live, occasion, repeat=new.repeat)
         letter = Letter(
             workspace_id=live.workspace_id,
             case=live,
@@ -129,7 +129,7 @@ def keep(case: Case, new: NewLetter, *, by: Actor) -> Letter:
     return letter
 
 
-def _require_first(case: Case, occasion: LetterOccasion, *, again: bool) -> None:
+def _require_first(case: Case, occasion: LetterOccasion, *, repeat: bool) -> None:
     rows = Letter.objects.filter(workspace_id=case.workspace_id, case=case)
     if rows.count() >= MAX_LETTERS:
         detail = gettext("A case has at most {limit} letters.").format(
@@ -137,13 +137,13 @@ def _require_first(case: Case, occasion: LetterOccasion, *, again: bool) -> None
         )
         raise errors.Conflict(detail, code="too_many_letters")
     letters = rows.filter(occasion=occasion)
-    waiting = letters.filter(sent_at=None).first()
-    if waiting is not None:
+    unsent_letter = letters.filter(sent_at=None).first()
+    if unsent_letter is not None:
         detail = gettext(
             "A letter for this occasion is kept and not sent; send or remove it first."
         )
-        raise errors.Conflict(detail, code="letter_waits", letter_id=waiting.id)
-    if letters.exists() and not again:
+        raise errors.Conflict(detail, code="letter_waits", letter_id=unsent_letter.id)
+    if letters.exists() and not repeat:
         detail = gettext("A letter for this occasion was sent already.")
         raise errors.Conflict(detail, code="letter_sent")
 

@@ -25,7 +25,7 @@ _ENDS: Final = {
     CaseState.REFUSED: LetterOccasion.REFUSED,
     CaseState.PARTIAL: LetterOccasion.PARTLY_DONE,
 }
-MISSING: Final = {
+SENTENCES: Final = {
     LetterOccasion.RECEIVED: gettext_noop(
         "The person was not told yet that the request arrived."
     ),
@@ -55,24 +55,24 @@ def fitting(case: Case) -> list[LetterOccasion]:
     return [*occasions, LetterOccasion.RECEIVED]
 
 
-def missing(case: Case, sent: Iterable[SentLetter]) -> LetterOccasion | None:
+def missing_letter(case: Case, letters: Iterable[SentLetter]) -> LetterOccasion | None:
     """Return the occasion that the person was not told of, the most pressing one.
 
     A closed case lacks its closing letter alone, and that for as long as it keeps an
     address. What was sent before it was closed is no closing letter.
     """
-    sent = list(sent)
-    sent_occasions = {occasion for occasion, _ in sent}
+    sent_letters = list(letters)
+    sent_occasions = {occasion for occasion, _ in sent_letters}
     end = _ENDS.get(CaseState(case.state))
     closed_at = case.closed_at
     if end and closed_at:
-        is_told = any(name in CLOSING and at >= closed_at for name, at in sent)
+        is_told = any(name in CLOSING and at >= closed_at for name, at in sent_letters)
         return None if is_told or not correspondence.is_needed(case) else end
     if end and end not in sent_occasions:
         return end
     if case.extended_until and LetterOccasion.EXTENDED not in sent_occasions:
         return LetterOccasion.EXTENDED
-    return None if sent else LetterOccasion.RECEIVED
+    return None if sent_letters else LetterOccasion.RECEIVED
 
 
 def require_fit(case: Case, occasion: str) -> LetterOccasion:
@@ -93,12 +93,12 @@ def missing_in(cases: Sequence[Case]) -> dict[str, LetterOccasion]:
 
     That a request arrived is courtesy: a list of cases is silent about it.
     """
-    sent: dict[str, list[SentLetter]] = {case.id: [] for case in cases}
-    rows = Letter.objects.filter(case_id__in=list(sent), sent_at__isnull=False)
+    sent_letters: dict[str, list[SentLetter]] = {case.id: [] for case in cases}
+    rows = Letter.objects.filter(case_id__in=list(sent_letters), sent_at__isnull=False)
     for case_id, occasion, at in rows.values_list("case_id", "occasion", "sent_at"):
         if at is not None:
-            sent[case_id].append((occasion, at))
-    result = {case.id: missing(case, sent[case.id]) for case in cases}
+            sent_letters[case_id].append((occasion, at))
+    result = {case.id: missing_letter(case, sent_letters[case.id]) for case in cases}
     return {
         case_id: occasion
         for case_id, occasion in result.items()

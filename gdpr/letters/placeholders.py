@@ -90,7 +90,7 @@ def fill(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:
 
     A missing one stands in square brackets.
     """
-    missing: dict[str, None] = {}
+    gaps: dict[str, None] = {}
 
     def filled(match: re.Match[str]) -> str:
         name = match[1]
@@ -98,7 +98,7 @@ def fill(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:
             return values[name]
         if name in BY_NAME and not BY_NAME[name].is_needed:
             return ""
-        missing[name] = None
+        gaps[name] = None
         return f"[{name}]"
 
     lines = [
@@ -106,7 +106,7 @@ def fill(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:
         for line in text.split("\n")
         if not _is_empty(line, values)
     ]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip(), list(missing)
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip(), list(gaps)
 
 
 def _is_empty(line: str, values: Mapping[str, str]) -> bool:

@@ -41,17 +41,16 @@ def is_unclear(letter: Letter) -> bool:
     return letter.sent_at is None and at is not None and at < timezone.now() - CLAIM
 
 
-def by_mail(letter: Letter, *, by: Actor, again: bool = False) -> Letter:
+def by_mail(letter: Letter, *, by: Actor, repeat: bool = False) -> Letter:
     """Mail a kept letter to the case's address.
 
     Conflict ``letter_sent``, ``letter_is_sent_now``, ``letter_unclear`` (unless
-    ``again``), ``no_email``; Unavailable ``mail_not_sent``, after which it can be tried
-    again.
+    ``repeat``), ``no_email``; Unavailable ``mail_not_sent``: it can be tried again.
     """
     by.require(MAY, letter.workspace_id)
     address = _mail_address(letter)
     content = Content(**letter.opened())
-    _claim(letter, again=again)
+    _claim(letter, repeat=repeat)
     try:
         # Outside a transaction: a slow mail server must not hold the database.
         count = mail.send("letter", [_message(content, address)])
@@ -63,15 +62,15 @@ def by_mail(letter: Letter, *, by: Actor, again: bool = False) -> Letter:
         _rows(letter).filter(sent_at=None).update(claimed_at=None)
         detail = gettext("The mail did not go out. Try again later.")
         raise errors.Unavailable(detail, code="mail_not_sent")
-    return _sent(letter, LetterWay.MAIL, address.email, by)
+    return _record_sent(letter, LetterWay.MAIL, address.email, by)
 
 
 def by_post(letter: Letter, *, by: Actor) -> Letter:
     """Note that a kept letter went by post or was handed over."""
     by.require(MAY, letter.workspace_id)
     address = correspondence.of(letter.case)
-    _claim(letter, again=True)
-    return _sent(letter, LetterWay.POST, address.post if address else "", by)
+    _claim(letter, repeat=True)
+    return _record_sent(letter, LetterWay.POST, address.post if address else "", by)
 
 
 def _mail_address(letter: Letter) -> Address:
@@ -89,14 +88,14 @@ def _rows(letter: Letter) -> QuerySet[Letter]:
     return Letter.objects.filter(workspace_id=letter.workspace_id, pk=letter.pk)
 
 
-def _claim(letter: Letter, *, again: bool) -> None:
+def _claim(letter: Letter, *, repeat: bool) -> None:
     """Claim a letter by a conditional UPDATE, or raise why it cannot be sent."""
     now = timezone.now()
     rows = _rows(letter).filter(sent_at=None)
     free_rows = rows.filter(claimed_at=None)
     if free_rows.update(claimed_at=now):
         return
-    if again and rows.filter(claimed_at__lt=now - CLAIM).update(claimed_at=now):
+    if repeat and rows.filter(claimed_at__lt=now - CLAIM).update(claimed_at=now):
         return
     live = _rows(letter).first()
     if live is None:
@@ -127,7 +126,7 @@ def _keep_until(workspace_id: str) -> date:
     return today + timedelta(days=rules.letter_days)
 
 
-def _sent(letter: Letter, way: LetterWay, to: str, by: Actor) -> Letter:
+def _record_sent(letter: Letter, way: LetterWay, to: str, by: Actor) -> Letter:
     """Note that a claimed letter left: in the letter, case, journal and audit log."""
     with transaction.atomic():
         letter.case = locked(letter.case)

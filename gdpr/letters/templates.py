@@ -126,7 +126,7 @@ def _built_in(occasion: str, kind: str, language: str) -> Text | None:
     return Text(place=where, subject=pair[0], body=pair[1])
 
 
-def shown(actor: Actor, where: Place) -> Text:
+def text_at(actor: Actor, where: Place) -> Text:
     """Return the text to edit at a place: its own one, or what is in force there."""
     actor.require("gdpr.read")
     row = _rows(actor.workspace_id).filter(**_key(where)).first()

@@ -28,7 +28,7 @@ from memory.rules.stored_sentences import translated
 
 CHECK_PATH: Final = "/certificates/check/"
 # Stored sentences with values in them.
-_TEMPLATES: Final = (letter_place.SENT, statement.TRACES)
+_TEMPLATES: Final = (letter_place.PROOF, statement.TRACES)
 
 
 def of(
@@ -138,7 +138,7 @@ def _lines(certificate: Certificate, content: Mapping[str, Any]) -> list[str]:
     lines = []
     for row in content.get("kept", {}).get("rows", ()):
         title = gettext(titles.get(row["place"], row["place"]))
-        sentence = translated(row["sentence"], _TEMPLATES, _shown)
+        sentence = translated(row["sentence"], _TEMPLATES, _value)
         count = f" ({grouped(row['rows'])})" if row["rows"] else ""
         lines.append(f"{title}{count}: {sentence}")
     gaps = (
@@ -146,7 +146,7 @@ def _lines(certificate: Certificate, content: Mapping[str, Any]) -> list[str]:
         for line in content.get("exceptions", ())
         if line["code"] in ("not_sought", "not_searched")
     )
-    lines += [translated(sentence, _TEMPLATES, _shown) for sentence in gaps]
+    lines += [translated(sentence, _TEMPLATES, _value) for sentence in gaps]
     traces = int(content.get("residue", {}).get("found", 0) or 0)
     if certificate.result == "partial" and traces:
         sentence = statement.TRACE if traces == 1 else statement.TRACES
@@ -154,7 +154,7 @@ def _lines(certificate: Certificate, content: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _shown(text: str) -> str:
+def _value(text: str) -> str:
     """Return a value of a stored sentence as the language writes it."""
     if text.isdecimal():
         return grouped(int(text))

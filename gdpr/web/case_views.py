@@ -256,7 +256,8 @@ def _case_page(
     status: int = 200,
 ) -> HttpResponse:
     """Render a case; with a refusal, forms keep their input."""
-    page = case_page.of(pages.actor(request), case)
+    actor = pages.actor(request)
+    page = case_page.of(actor, case)
     fragment = pages.target_fragment(request, "live") if request.method == "GET" else ""
     context = {
         "page": page,
@@ -265,7 +266,8 @@ def _case_page(
         "advice": case_words.advice(refusal) if refusal else "",
         "typed": request.POST if refusal else {},
         "attach": AttachForm(),
-        "letters": letter_panel.of(pages.actor(request), case, address_form),
+        # The fragment of a run has no letters, and is asked for every second.
+        "letters": None if fragment else letter_panel.of(actor, case, address_form),
     }
     status = refusal.status if refusal else status
     answer = render(request, f"gdpr/case.html{fragment}", context, status=status)

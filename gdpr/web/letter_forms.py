@@ -61,7 +61,7 @@ class LetterForm(forms.Form):
         label=pgettext_lazy("letter", "Subject"), max_length=templates.SUBJECT_CHARS
     )
     body = _body(pgettext_lazy("letter", "Text"), 22)
-    again = forms.BooleanField(
+    repeat = forms.BooleanField(
         label=gettext_lazy("Keep it although one for this occasion was sent"),
         required=False,
     )

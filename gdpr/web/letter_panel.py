@@ -46,7 +46,7 @@ class Panel:
     @property
     def suggestion(self) -> str:
         """What the person was not told yet; empty where nothing is missing."""
-        return gettext(occasions.MISSING[self.missing]) if self.missing else ""
+        return gettext(occasions.SENTENCES[self.missing]) if self.missing else ""
 
     @property
     def language(self) -> str:
@@ -60,13 +60,13 @@ def of(actor: Actor, case: Case, form: AddressForm | None = None) -> Panel | Non
     letters = keeping.of_case(actor, case)
     address, fault = _address(actor, case)
     languages = templates.languages(case.workspace_id)
-    missing = occasions.missing(case, keeping.sent(letters))
+    occasion = occasions.missing_letter(case, keeping.sent_letters(letters))
     row = correspondence.row_of(case)
     return Panel(
         case=case,
         lines=[Line(letter, sending.is_unclear(letter)) for letter in letters],
-        missing=missing,
-        choice=choice(case, languages, missing, address),
+        missing=occasion,
+        choice=choice(case, languages, occasion, address),
         address=address,
         address_fault=fault,
         source=row.get_source_display() if row else "",

@@ -67,7 +67,7 @@ def edit(request: HttpRequest) -> HttpResponse:
         data.get("occasion", ""), data.get("kind", ""), data.get("language", "")
     )
     if request.method != "POST":
-        text = templates.shown(actor, where)
+        text = templates.text_at(actor, where)
         initial = {"subject": text.subject, "body": text.body}
         return _page(request, where, LetterTextForm(initial=initial))
     actor.require(templates.MAY)
@@ -114,7 +114,7 @@ def _page(
     draft: Draft | None = None,
     version: int | None = None,
 ) -> HttpResponse:
-    text: Text = templates.shown(pages.actor(request), where)
+    text: Text = templates.text_at(pages.actor(request), where)
     is_own = text.place == where and text.own is not None
     context: dict[str, Any] = {
         "where": where,

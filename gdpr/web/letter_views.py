@@ -26,7 +26,7 @@ from memory.rules.permissions import Actor
 from memory.web import pages
 
 # A mail server that is down is the page's matter too: the officer tries again.
-SHOWN: Final = (*pages.MENDABLE, errors.Unavailable.status)
+PAGE_STATUSES: Final = (*pages.MENDABLE, errors.Unavailable.status)
 
 
 def _case(request: HttpRequest, case_id: str) -> tuple[Case, Actor]:
@@ -102,17 +102,17 @@ def _draft_page(
     status: int = 200,
 ) -> HttpResponse:
     languages = templates.languages(case.workspace_id)
-    was_sent = case.letters.filter(
+    has_sent_letter = case.letters.filter(
         occasion=draft.occasion, sent_at__isnull=False
     ).exists()
-    if not was_sent:
-        del form.fields["again"]
+    if not has_sent_letter:
+        del form.fields["repeat"]
         form.cleaned_data = {}
     context = {
         "case": case,
         "draft": draft,
         "form": form,
-        "was_sent": was_sent,
+        "has_sent_letter": has_sent_letter,
         "choice": letter_panel.choice(
             case, languages, draft.occasion, None, draft.requested
         ),
@@ -171,15 +171,15 @@ def _letter(request: HttpRequest, case_id: str, letter_id: str) -> tuple[Letter,
     return keeping.get(actor, case, letter_id), actor
 
 
-@pages.action(_letter_url, page_statuses=SHOWN)
+@pages.action(_letter_url, page_statuses=PAGE_STATUSES)
 def send(request: HttpRequest, case_id: str, letter_id: str) -> str:
     """Mail a letter."""
     letter, actor = _letter(request, case_id, letter_id)
-    sending.by_mail(letter, by=actor, again=request.POST.get("again") == "1")
+    sending.by_mail(letter, by=actor, repeat=request.POST.get("repeat") == "1")
     return gettext("Sent. What a mail server took cannot be called back.")
 
 
-@pages.action(_letter_url, page_statuses=SHOWN)
+@pages.action(_letter_url, page_statuses=PAGE_STATUSES)
 def posted(request: HttpRequest, case_id: str, letter_id: str) -> str:
     """Note that a letter went by post."""
     letter, actor = _letter(request, case_id, letter_id)
@@ -187,7 +187,7 @@ def posted(request: HttpRequest, case_id: str, letter_id: str) -> str:
     return gettext("Noted: it went by post, or was handed over")
 
 
-@pages.action(lambda case_id, **_: _case_url(case_id), page_statuses=SHOWN)
+@pages.action(lambda case_id, **_: _case_url(case_id), page_statuses=PAGE_STATUSES)
 def remove(request: HttpRequest, case_id: str, letter_id: str) -> str:
     """Remove a letter that was never sent."""
     letter, actor = _letter(request, case_id, letter_id)

@@ -49,7 +49,7 @@ TEMPLATES: Final = (
     statement.DECIDED,
     statement.BY_RULE,
     statement.UNSOUGHT,
-    letters.SENT,
+    letters.PROOF,
     memory_files.NAMED_LINES,
     memory_files.DOUBTFUL_LINES,
     process.QUESTIONS,

@@ -39,13 +39,13 @@ def test_from_the_draft_to_the_mail(world: World, settings: Any) -> None:
     assert letter.status == 201
     assert letter.data["body"] == f"Hallo {PERSON}"
     assert letter.data["subject"] == draft.data["subject"]
-    one = f"{path}/letters/{letter.data['id']}"
-    reply = api.post(f"{one}/send", {"way": "mail"})
+    letter_path = f"{path}/letters/{letter.data['id']}"
+    reply = api.post(f"{letter_path}/send", {"way": "mail"})
     assert reply.data["way"] == "mail"
-    assert api.post(f"{one}/send", {"way": "mail"}).code == "letter_sent"
+    assert api.post(f"{letter_path}/send", {"way": "mail"}).code == "letter_sent"
     assert len(django_mail.outbox) == 1
-    assert api.get(one).data["to"] == EMAIL
-    assert api.send("delete", one).code == "letter_sent"
+    assert api.get(letter_path).data["to"] == EMAIL
+    assert api.send("delete", letter_path).code == "letter_sent"
     listing = api.get(f"{path}/letters").data
     assert listing["missing"] is None
     assert PERSON not in str(listing)
@@ -62,7 +62,7 @@ def test_a_mail_server_that_is_down_is_503(
 
     monkeypatch.setattr(mail, "send", down)
     case = letter_kit.addressed(world, make.opened(world))
-    letter = letter_kit.kept(world, case)
+    letter = letter_kit.letter(world, case)
     path = f"/gdpr/cases/{case.id}/letters/{letter.id}/send"
     reply = world.api("compliance").post(path, {"way": "mail"})
     assert (reply.status, reply.code) == (503, "mail_not_sent")

@@ -160,7 +160,7 @@ def page_urls(shared_world: World, settings: Any) -> dict[str, str]:
         "case": case.id,
         "subject": subject.id,
         "retention": gdpr_operations.retention_rule(shared_world).id,
-        "letter": letter_kit.kept(shared_world, case).id,
+        "letter": letter_kit.letter(shared_world, case).id,
         "invitation": invitations.link_path(guest, by=admin).split("/")[3],
     }
 

@@ -54,7 +54,7 @@ TESTS: Final = {
     "gdpr.certificates.limits.SAME_BYTES": _LISTS + "test_a_longer_word_stays",
     "gdpr.certificates.limits.MEDIUM": _OUT_OF_REACH,
     "gdpr.certificates.limits.COPIES": _OUT_OF_REACH,
-    "gdpr.data_map.letters.SENT": _LETTERS
+    "gdpr.data_map.letters.PROOF": _LETTERS
     + "test_an_erasure_keeps_what_was_sent_and_says_so",
     "gdpr.data_map.letters.ADDRESS": _LETTERS + "test_the_address_ends_by_itself",
     "gdpr.data_map.registry.OUT_OF_REACH.backups": "tests/gdpr/test_replay.py::"

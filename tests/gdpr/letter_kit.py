@@ -25,7 +25,9 @@ def addressed(world: World, case: Case, **fields: str) -> Case:
     return case
 
 
-def kept(world: World, case: Case, occasion: str = "received", **fields: Any) -> Letter:
+def letter(
+    world: World, case: Case, occasion: str = "received", **fields: Any
+) -> Letter:
     """Keep the draft of a letter as it is, or with other words."""
     by = world.actor("compliance")
     draft = drafts.make(case, occasion, by=by)

@@ -170,12 +170,12 @@ def test_who_edits(world: World) -> None:
 def test_values_are_put_in_once_and_never_read(values: dict[str, str]) -> None:
     names = sorted(placeholders.BY_NAME)
     text = "\n".join(f"<{name}>{{{name}}}" for name in names)
-    filled, missing = placeholders.fill(text, values)
+    filled, gaps = placeholders.fill(text, values)
     for name in names:
         if values.get(name, "").strip() and "\n" not in values[name]:
             assert f"<{name}>{values[name]}".rstrip() in filled
     needed = {item.name for item in placeholders.ALL if item.is_needed}
-    assert set(missing) == {name for name in needed if not values.get(name)}
+    assert set(gaps) == {name for name in needed if not values.get(name)}
 
 
 def test_a_line_without_values_is_left_out() -> None:

@@ -35,7 +35,7 @@ from tests.world import World
 pytestmark = pytest.mark.django_db
 
 
-def refused(world: World, reason: str = "Manifestly unfounded") -> Case:
+def refused_case(world: World, reason: str = "Manifestly unfounded") -> Case:
     case = make.opened(world)
     actions.refuse(case, reason, by=world.actor("compliance"))
     return make.fresh(case)
@@ -59,25 +59,27 @@ def server(settings: Any) -> None:
 # ── Which letter ─────────────────────────────────────────────────────────────
 def test_the_missing_letter_follows_the_case(world: World) -> None:
     case = make.opened(world)
-    assert occasions.missing(case, []) == LetterOccasion.RECEIVED
+    assert occasions.missing_letter(case, []) == LetterOccasion.RECEIVED
     now = timezone.now()
-    assert occasions.missing(case, [("received", now)]) is None
+    assert occasions.missing_letter(case, [("received", now)]) is None
     actions.extend(case, 2, "Complex", by=world.actor("compliance"))
     case = make.fresh(case)
-    assert occasions.missing(case, [("received", now)]) == LetterOccasion.EXTENDED
+    assert (
+        occasions.missing_letter(case, [("received", now)]) == LetterOccasion.EXTENDED
+    )
     assert occasions.missing_in([case]) == {case.id: LetterOccasion.EXTENDED}
     actions.refuse(case, "No", by=world.actor("compliance"))
     case = make.fresh(case)
     earlier = [("extended", now), ("refused", now - timedelta(days=1))]
-    assert occasions.missing(case, earlier) == LetterOccasion.REFUSED
+    assert occasions.missing_letter(case, earlier) == LetterOccasion.REFUSED
     closing = [("refused", timezone.now())]
-    assert occasions.missing(case, closing) is None
+    assert occasions.missing_letter(case, closing) is None
 
 
 def test_a_case_that_was_closed_long_ago_lacks_no_letter(world: World) -> None:
-    case = refused(world)
+    case = refused_case(world)
     case.closed_at = timezone.now() - correspondence.AFTER_CLOSING - timedelta(days=1)
-    assert occasions.missing(case, []) is None
+    assert occasions.missing_letter(case, []) is None
 
 
 @pytest.mark.parametrize("occasion", ["done", "refused", "extended", "partly_done"])
@@ -91,7 +93,7 @@ def test_a_letter_of_another_state_is_refused(world: World, occasion: str) -> No
 # ── Drafts ───────────────────────────────────────────────────────────────────
 def test_a_draft_has_the_values_of_its_case_in_its_language(world: World) -> None:
     answering(world)
-    case = letter_kit.addressed(world, refused(world))
+    case = letter_kit.addressed(world, refused_case(world))
     draft = drafts.make(case, "refused", by=world.actor("compliance"))
     assert draft.language == "de"
     assert draft.missing == []
@@ -128,13 +130,13 @@ def test_without_a_controller_the_draft_says_what_is_missing(world: World) -> No
 
 
 def test_what_a_value_says_is_not_read_again(world: World) -> None:
-    case = refused(world, "{name} {__class__} {controller}")
+    case = refused_case(world, "{name} {__class__} {controller}")
     draft = drafts.make(case, "refused", by=world.actor("compliance"))
     assert "{name} {__class__} {controller}" in draft.body
 
 
 def test_an_erased_reason_is_missing(world: World) -> None:
-    case = refused(world)
+    case = refused_case(world)
     case.refusal_reason = "[erased]"
     draft = drafts.make(case, "refused", by=world.actor("compliance"))
     assert "reason" in draft.missing
@@ -143,7 +145,7 @@ def test_an_erased_reason_is_missing(world: World) -> None:
 # ── Keeping ──────────────────────────────────────────────────────────────────
 def test_a_kept_letter_is_sealed_and_opening_it_is_on_record(world: World) -> None:
     case = letter_kit.addressed(world, make.opened(world))
-    letter = letter_kit.kept(world, case)
+    letter = letter_kit.letter(world, case)
     for model in (Letter, Correspondence):
         raw = letter_kit.raw_rows(model)
         assert case.id.encode() in raw
@@ -161,8 +163,8 @@ def test_a_kept_letter_is_sealed_and_opening_it_is_on_record(world: World) -> No
 
 
 def test_a_letter_of_another_row_does_not_open(world: World) -> None:
-    first = letter_kit.kept(world, make.opened(world))
-    second = letter_kit.kept(world, make.opened(world))
+    first = letter_kit.letter(world, make.opened(world))
+    second = letter_kit.letter(world, make.opened(world))
     Letter.objects.filter(pk=second.pk).update(sealed=first.sealed)
     with pytest.raises(DoesNotOpen):
         keeping.read(Letter.objects.get(pk=second.pk), by=world.actor("compliance"))
@@ -170,15 +172,15 @@ def test_a_letter_of_another_row_does_not_open(world: World) -> None:
 
 def test_one_letter_of_an_occasion_waits(world: World) -> None:
     case = make.opened(world)
-    letter = letter_kit.kept(world, case)
+    letter = letter_kit.letter(world, case)
     with pytest.raises(errors.Conflict) as raised:
-        letter_kit.kept(world, case)
+        letter_kit.letter(world, case)
     assert raised.value.problem_code == "letter_waits"
     sending.by_post(letter, by=world.actor("compliance"))
     with pytest.raises(errors.Conflict) as raised:
-        letter_kit.kept(world, case)
+        letter_kit.letter(world, case)
     assert raised.value.problem_code == "letter_sent"
-    assert letter_kit.kept(world, case, again=True).sent_at is None
+    assert letter_kit.letter(world, case, repeat=True).sent_at is None
 
 
 @pytest.mark.parametrize(
@@ -197,14 +199,14 @@ def test_what_is_no_letter_is_refused(
     world: World, fields: dict[str, str], code: str
 ) -> None:
     with pytest.raises(errors.AppError) as raised:
-        letter_kit.kept(world, make.opened(world), **fields)
+        letter_kit.letter(world, make.opened(world), **fields)
     assert raised.value.problem_code == code
     assert not Letter.objects.exists()
 
 
 def test_only_who_handles_cases_writes(world: World) -> None:
     case = make.opened(world)
-    letter = letter_kit.kept(world, case)
+    letter = letter_kit.letter(world, case)
     for person, fault in (
         ("operator", errors.Forbidden),
         ("stranger", errors.NotFound),
@@ -222,9 +224,9 @@ def test_only_who_handles_cases_writes(world: World) -> None:
 
 def test_a_removed_letter_was_never_sent(world: World) -> None:
     case, by = make.opened(world), world.actor("compliance")
-    keeping.remove(letter_kit.kept(world, case), by=by)
+    keeping.remove(letter_kit.letter(world, case), by=by)
     assert not Letter.objects.exists()
-    letter = sending.by_post(letter_kit.kept(world, case), by=by)
+    letter = sending.by_post(letter_kit.letter(world, case), by=by)
     with pytest.raises(errors.Conflict):
         keeping.remove(letter, by=by)
 
@@ -233,7 +235,7 @@ def test_a_removed_letter_was_never_sent(world: World) -> None:
 @pytest.mark.usefixtures("server")
 def test_a_letter_is_mailed_once(world: World) -> None:
     case = letter_kit.addressed(world, make.opened(world))
-    letter, by = letter_kit.kept(world, case), world.actor("compliance")
+    letter, by = letter_kit.letter(world, case), world.actor("compliance")
     row = sending.by_mail(letter, by=by)
     [message] = django_mail.outbox
     assert message.to == [EMAIL]
@@ -253,7 +255,7 @@ def test_the_second_of_two_that_send_at_once_sends_nothing(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = letter_kit.addressed(world, make.opened(world))
-    letter, by = letter_kit.kept(world, case), world.actor("compliance")
+    letter, by = letter_kit.letter(world, case), world.actor("compliance")
     refusals = []
 
     def slow(_kind: str, messages: list[Any]) -> int:
@@ -274,7 +276,7 @@ def test_a_mail_server_that_refuses_gives_the_letter_back(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = letter_kit.addressed(world, make.opened(world))
-    letter, by = letter_kit.kept(world, case), world.actor("compliance")
+    letter, by = letter_kit.letter(world, case), world.actor("compliance")
 
     def down(*_: object) -> int:
         raise ConnectionRefusedError
@@ -290,7 +292,7 @@ def test_a_mail_server_that_refuses_gives_the_letter_back(
 @pytest.mark.usefixtures("server")
 def test_after_a_crash_a_person_decides(world: World) -> None:
     case = letter_kit.addressed(world, make.opened(world))
-    letter, by = letter_kit.kept(world, case), world.actor("compliance")
+    letter, by = letter_kit.letter(world, case), world.actor("compliance")
     crashed_at = timezone.now() - sending.CLAIM - timedelta(seconds=1)
     Letter.objects.filter(pk=letter.pk).update(claimed_at=crashed_at)
     assert sending.is_unclear(Letter.objects.get(pk=letter.pk))
@@ -298,20 +300,20 @@ def test_after_a_crash_a_person_decides(world: World) -> None:
         sending.by_mail(letter, by=by)
     assert raised.value.problem_code == "letter_unclear"
     assert django_mail.outbox == []
-    sending.by_mail(letter, by=by, again=True)
+    sending.by_mail(letter, by=by, repeat=True)
     assert len(django_mail.outbox) == 1
 
 
 @pytest.mark.usefixtures("server")
 def test_without_an_address_nothing_is_mailed(world: World) -> None:
-    letter = letter_kit.kept(world, make.opened(world))
+    letter = letter_kit.letter(world, make.opened(world))
     with pytest.raises(errors.Conflict) as raised:
         sending.by_mail(letter, by=world.actor("compliance"))
     assert raised.value.problem_code == "no_email"
 
 
 def test_without_a_mail_server_it_is_said(world: World) -> None:
-    letter = letter_kit.kept(world, letter_kit.addressed(world, make.opened(world)))
+    letter = letter_kit.letter(world, letter_kit.addressed(world, make.opened(world)))
     with pytest.raises(errors.Conflict) as raised:
         sending.by_mail(letter, by=world.actor("compliance"))
     assert raised.value.problem_code == "no_mail_server"
@@ -321,7 +323,7 @@ def test_without_a_mail_server_it_is_said(world: World) -> None:
 def test_a_letter_goes_after_the_days_that_held_when_it_was_sent(world: World) -> None:
     make.settings(world, letter_days=10)
     case, by = make.opened(world), world.actor("compliance")
-    sending.by_post(letter_kit.kept(world, case), by=by)
+    sending.by_post(letter_kit.letter(world, case), by=by)
     make.settings(world, letter_days=900)
     now = timezone.now()
     assert retention.run(world.acme.id, now + timedelta(days=9))["letters"] == 0
@@ -333,7 +335,7 @@ def test_a_letter_goes_after_the_days_that_held_when_it_was_sent(world: World) -
 
 def test_a_hold_keeps_a_letter_longer(world: World) -> None:
     case, by = make.opened(world, kind="access"), world.actor("compliance")
-    sending.by_post(letter_kit.kept(world, case), by=by)
+    sending.by_post(letter_kit.letter(world, case), by=by)
     assert case.subject is not None
     new = NewHold(
         reason="Suit", review_at=timezone.now() + timedelta(days=9), scope="letters"
@@ -348,20 +350,20 @@ def test_the_address_goes_with_the_closing_letter(world: World) -> None:
         letter_kit.addressed(world, make.opened(world)),
         world.actor("compliance"),
     )
-    sending.by_post(letter_kit.kept(world, case), by=by)
+    sending.by_post(letter_kit.letter(world, case), by=by)
     assert retention.run(world.acme.id)["addresses"] == 0
     actions.refuse(case, "No", by=by)
     # A letter of before is no closing letter, also one that tells how it ended.
     Letter.objects.update(occasion="partly_done")
     assert retention.run(world.acme.id)["addresses"] == 0
-    sending.by_post(letter_kit.kept(world, make.fresh(case), "refused"), by=by)
+    sending.by_post(letter_kit.letter(world, make.fresh(case), "refused"), by=by)
     assert retention.run(world.acme.id)["addresses"] == 1
     assert not Correspondence.objects.exists()
 
 
 def test_after_thirty_days_address_and_unsent_letters_go(world: World) -> None:
     case = letter_kit.addressed(world, make.opened(world))
-    letter_kit.kept(world, case)
+    letter_kit.letter(world, case)
     actions.refuse(case, "No", by=world.actor("compliance"))
     late = timezone.now() + timedelta(days=30, hours=1)
     assert retention.run(world.acme.id, late - timedelta(days=1)) == {
@@ -393,7 +395,7 @@ def test_an_empty_address_removes_it(world: World) -> None:
 
 
 def test_a_case_closed_long_ago_takes_no_address(world: World) -> None:
-    case = refused(world)
+    case = refused_case(world)
     Case.objects.update(closed_at=timezone.now() - timedelta(days=31))
     with pytest.raises(errors.Conflict) as raised:
         letter_kit.addressed(world, case)
@@ -412,15 +414,19 @@ def test_a_faulty_address_is_refused(world: World, fields: dict[str, str]) -> No
 @pytest.mark.usefixtures("server")
 def test_many_are_told_that_their_request_arrived(world: World) -> None:
     by = world.actor("compliance")
-    mailed = letter_kit.addressed(world, make.opened(world))
+    reachable = letter_kit.addressed(world, make.opened(world))
     unreachable = make.opened(world)
     stranger = make.opened(world, "stranger")
-    picks = [Pick(case.id) for case in (mailed, unreachable, stranger)]
+    picks = [Pick(case.id) for case in (reachable, unreachable, stranger)]
     assert [item.code for item in bulk.announce(by, picks[:1])] == ["values_missing"]
     answering(world)
     items = bulk.announce(by, picks)
-    assert [item.state for item in items] == [bulk.SENT, bulk.KEPT, None]
+    assert [item.state for item in items] == [
+        bulk.MAILED_STATE,
+        bulk.UNSENT_STATE,
+        None,
+    ]
     assert [message.to for message in django_mail.outbox] == [[EMAIL]]
-    again = bulk.announce(by, picks[:2])
-    assert [item.code for item in again] == ["letter_sent", "letter_waits"]
+    repetition = bulk.announce(by, picks[:2])
+    assert [item.code for item in repetition] == ["letter_sent", "letter_waits"]
     assert len(django_mail.outbox) == 1

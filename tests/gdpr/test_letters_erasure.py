@@ -36,16 +36,16 @@ def answered(world: World, person: Subject) -> tuple[Case, Letter]:
     case = letter_kit.addressed(
         world, erasing.opened(world, person), name=NAME, email=MAIL
     )
-    letter = letter_kit.kept(world, case)
+    letter = letter_kit.letter(world, case)
     return case, sending.by_post(letter, by=world.actor("compliance"))
 
 
 def test_an_erasure_keeps_what_was_sent_and_says_so(shared_world: World) -> None:
     world, by = shared_world, shared_world.actor("compliance")
     case, letter = answered(world, erasing.maria(world))
-    actions_letter = letter_kit.kept(world, case, again=True)
+    actions_letter = letter_kit.letter(world, case, repeat=True)
     assert letter.keep_until is not None
-    sentence = letter_place.SENT.format(day=letter.keep_until)
+    sentence = letter_place.PROOF.format(day=letter.keep_until)
 
     plan = dry_run.make(case, by=by)
     [place] = [row for row in plan.body["holders"] if row["name"] == "letters"]
@@ -54,26 +54,26 @@ def test_an_erasure_keeps_what_was_sent_and_says_so(shared_world: World) -> None
 
     started = erasing.started(world, Case.objects.get(pk=case.pk))
     erasure.run(started.workspace_id, started.pk)
-    done = Case.objects.get(pk=case.pk)
-    assert done.state == "complete", erasing.failure_text(done)
-    content = content_of(certificates.of_case(by, done))
-    kept = {line["sentence"]: line["rows"] for line in content["kept"]["rows"]}
-    assert kept == {sentence: 1, letter_place.ADDRESS: 1}
+    closed_case = Case.objects.get(pk=case.pk)
+    assert closed_case.state == "complete", erasing.failure_text(closed_case)
+    content = content_of(certificates.of_case(by, closed_case))
+    reasons = {line["sentence"]: line["rows"] for line in content["kept"]["rows"]}
+    assert reasons == {sentence: 1, letter_place.ADDRESS: 1}
     assert content["verdict"] == "complete_except"
     assert not Letter.objects.filter(pk=actions_letter.pk).exists()
     assert NAME in Letter.objects.get(pk=letter.pk).opened()["body"]
 
     # Nothing but the sealed address knows the person any more, and it can be answered.
-    draft = drafts.make(done, "done", "en", by=by, site="https://memory.example")
+    draft = drafts.make(closed_case, "done", "en", by=by, site="https://memory.example")
     assert draft.body.startswith(f"Dear {NAME},")
     for words in (
         content["id"],
-        certificates.check_code(by, certificates.of_case(by, done)),
+        certificates.check_code(by, certificates.of_case(by, closed_case)),
         "https://memory.example/certificates/check/",
         "proof that it was answered",
     ):
         assert words in draft.body
-    german = drafts.make(done, "done", "de", by=by)
+    german = drafts.make(closed_case, "done", "de", by=by)
     assert "Folgendes bleibt" in german.body
 
 
@@ -81,11 +81,11 @@ def test_the_address_ends_by_itself(shared_world: World) -> None:
     world, by = shared_world, shared_world.actor("compliance")
     case, _ = answered(world, erasing.maria(world))
     erasure.run(case.workspace_id, erasing.started(world, case).pk)
-    done = Case.objects.get(pk=case.pk)
-    assert correspondence.of(done) is not None
-    sending.by_post(letter_kit.kept(world, done, "done"), by=by)
+    closed_case = Case.objects.get(pk=case.pk)
+    assert correspondence.of(closed_case) is not None
+    sending.by_post(letter_kit.letter(world, closed_case, "done"), by=by)
     retention.run(world.acme.id)
-    assert correspondence.of(done) is None
+    assert correspondence.of(closed_case) is None
     assert Letter.objects.count() == 2
     retention.run(world.acme.id, timezone.now() + timedelta(days=1_096))
     assert not Letter.objects.exists()
@@ -95,7 +95,7 @@ def test_letters_of_somebody_else_stay(shared_world: World) -> None:
     world = shared_world
     otto, maria = erasing.otto(world), erasing.maria(world)
     case = letter_kit.addressed(world, erasing.opened(world, otto))
-    letter = letter_kit.kept(world, case)
+    letter = letter_kit.letter(world, case)
     erasing.erased(world, maria)
     assert Letter.objects.filter(pk=letter.pk).exists()
     assert Correspondence.objects.filter(case=case).exists()
@@ -103,7 +103,7 @@ def test_letters_of_somebody_else_stay(shared_world: World) -> None:
 
 def test_who_wrote_a_letter_is_masked(world: World) -> None:
     case = letter_kit.addressed(world, erasing.opened(world, erasing.otto(world)))
-    sending.by_post(letter_kit.kept(world, case), by=world.actor("compliance"))
+    sending.by_post(letter_kit.letter(world, case), by=world.actor("compliance"))
     officer = kit.subject(world, {"email": world.people["compliance"].email})
     assert set(kit.erase("letters", officer).values()) == {Fate.REDACT}
     assert kit.traces(officer, "letters") == []
@@ -135,18 +135,20 @@ def test_an_access_export_has_the_letters(world: World) -> None:
 def test_a_rectification_leaves_letters_as_they_went(world: World) -> None:
     person = erasing.maria(world)
     _, letter = answered(world, person)
-    waiting = letter_kit.kept(world, erasing.opened(world, person, CaseKind.ACCESS))
+    unsent_letter = letter_kit.letter(
+        world, erasing.opened(world, person, CaseKind.ACCESS)
+    )
     correction = {"wrong": "Antrag", "right": "Gesuch"}
     case = erasing.opened(world, person, CaseKind.RECTIFICATION, correction=correction)
     results = {result.name: result.rows for result in dry_run.look(case).results}
     assert "letters" not in results
-    assert Letter.objects.filter(pk__in=[letter.pk, waiting.pk]).count() == 2
+    assert Letter.objects.filter(pk__in=[letter.pk, unsent_letter.pk]).count() == 2
 
 
 def test_a_letter_does_not_make_a_plan_stale(world: World) -> None:
     case, by = erasing.opened(world, erasing.maria(world)), world.actor("compliance")
     plan = dry_run.make(case, by=by)
-    sending.by_post(letter_kit.kept(world, case), by=by)
+    sending.by_post(letter_kit.letter(world, case), by=by)
     dry_run.require_current(Case.objects.get(pk=case.pk), plan.plan_hash)
 
 

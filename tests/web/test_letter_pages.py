@@ -51,21 +51,23 @@ def test_from_the_suggestion_to_the_mail(world: World, settings: Any) -> None:
     answer = page.post(url("new_letter", case.id), {**query, **fields(draft)})
     letter = Letter.objects.get()
     assert answer["Location"] == url("letter", case.id, letter.id)
-    shown = text(page.get(answer["Location"]))
-    assert PERSON in shown
-    assert "E-mail is not confidential" in shown
+    content = text(page.get(answer["Location"]))
+    assert PERSON in content
+    assert "E-mail is not confidential" in content
     assert letter.language == "de"
     page.post(url("send_letter", case.id, letter.id))
     assert [message.to for message in django_mail.outbox] == [[EMAIL]]
-    shown = text(page.get(case_url))
-    assert "Letter sent by mail" in shown
-    assert "was not announced" not in shown
+    content = text(page.get(case_url))
+    assert "Letter sent by mail" in content
+    assert "was not announced" not in content
     assert "A letter is due" not in text(page.get(url("cases")))
 
 
 def test_a_letter_as_a_file(world: World) -> None:
     case = letter_kit.addressed(world, make.opened(world), post="Quay 1\nBergen")
-    letter = sending.by_post(letter_kit.kept(world, case), by=world.actor("compliance"))
+    letter = sending.by_post(
+        letter_kit.letter(world, case), by=world.actor("compliance")
+    )
     answer = world.page("compliance").get(url("letter_file", case.id, letter.id))
     assert answer["Content-Type"] == "text/plain; charset=utf-8"
     assert f'filename="{letter.id}.txt"' in answer["Content-Disposition"]
@@ -74,10 +76,10 @@ def test_a_letter_as_a_file(world: World) -> None:
 
 def test_what_a_letter_says_is_no_markup(world: World) -> None:
     case = make.opened(world)
-    letter = letter_kit.kept(world, case, body="<script>alert(1)</script> & more")
-    shown = world.page("compliance").get(url("letter", case.id, letter.id))
-    assert b"<script>alert(1)" not in shown.content
-    assert b"&lt;script&gt;" in shown.content
+    letter = letter_kit.letter(world, case, body="<script>alert(1)</script> & more")
+    answer = world.page("compliance").get(url("letter", case.id, letter.id))
+    assert b"<script>alert(1)" not in answer.content
+    assert b"&lt;script&gt;" in answer.content
 
 
 def test_a_faulty_letter_keeps_what_was_typed(world: World) -> None:
@@ -100,14 +102,14 @@ def test_a_letter_of_another_state_leads_back(world: World) -> None:
 
 def test_a_second_letter_is_asked_about(world: World) -> None:
     case, page = make.opened(world), world.page("compliance")
-    sending.by_post(letter_kit.kept(world, case), by=world.actor("compliance"))
+    sending.by_post(letter_kit.letter(world, case), by=world.actor("compliance"))
     query = {"occasion": "received", "language": "en"}
     draft = page.get(url("new_letter", case.id), query)
     assert "was sent already" in text(draft)
     typed = {**query, **fields(draft)}
     answer = page.post(url("new_letter", case.id), typed)
     assert answer.status_code == 409
-    assert page.post(url("new_letter", case.id), {**typed, "again": "on"})["Location"]
+    assert page.post(url("new_letter", case.id), {**typed, "repeat": "on"})["Location"]
 
 
 def test_a_mail_server_that_is_down_is_said_on_the_page(
@@ -120,7 +122,7 @@ def test_a_mail_server_that_is_down_is_said_on_the_page(
 
     monkeypatch.setattr(mail, "send", down)
     case = letter_kit.addressed(world, make.opened(world))
-    letter, page = letter_kit.kept(world, case), world.page("compliance")
+    letter, page = letter_kit.letter(world, case), world.page("compliance")
     answer = page.post(url("send_letter", case.id, letter.id), follow=True)
     assert "The mail did not go out" in text(answer)
     assert "Send it by e-mail" in text(answer)
@@ -131,12 +133,12 @@ def test_a_mail_server_that_is_down_is_said_on_the_page(
 def test_an_interrupted_mail_asks_a_person(world: World, settings: Any) -> None:
     settings.MAIL_SERVER = True
     case = letter_kit.addressed(world, make.opened(world))
-    letter, page = letter_kit.kept(world, case), world.page("compliance")
+    letter, page = letter_kit.letter(world, case), world.page("compliance")
     Letter.objects.update(claimed_at=timezone.now() - 2 * sending.CLAIM)
     assert "Perhaps sent" in text(page.get(url("case", case.id)))
-    shown = text(page.get(url("letter", case.id, letter.id)))
-    assert "nobody knows whether the mail went out" in shown
-    page.post(url("send_letter", case.id, letter.id), {"again": "1"})
+    content = text(page.get(url("letter", case.id, letter.id)))
+    assert "nobody knows whether the mail went out" in content
+    page.post(url("send_letter", case.id, letter.id), {"repeat": "1"})
     assert len(django_mail.outbox) == 1
 
 
@@ -155,28 +157,28 @@ def test_an_address_of_another_key_is_said(world: World) -> None:
     row = case.correspondence
     row.sealed = b"x" * 60
     row.save()
-    shown = world.page("compliance").get(url("case", case.id))
-    assert "cannot be read any more" in text(shown)
+    content = world.page("compliance").get(url("case", case.id))
+    assert "cannot be read any more" in text(content)
 
 
 # ── Texts ────────────────────────────────────────────────────────────────────
 def test_a_text_from_preview_to_the_built_in_one(world: World) -> None:
-    page, there = world.page("compliance"), url("letter_text")
-    shown = page.get(there, TEXT)
-    assert "{controller_contact}" in text(shown)
+    page, address = world.page("compliance"), url("letter_text")
+    content = page.get(address, TEXT)
+    assert "{controller_contact}" in text(content)
     words = {
         "subject": "Ours {case_id}",
         "body": "{greeting} we got it.",
         "version": "0",
     }
-    preview = page.post(there, {**TEXT, **words, "act": "preview"})
+    preview = page.post(address, {**TEXT, **words, "act": "preview"})
     assert "Dear Maria Keller, we got it." in text(preview)
     assert not LetterTemplate.objects.exists()
-    page.post(there, {**TEXT, **words, "act": "save"})
+    page.post(address, {**TEXT, **words, "act": "save"})
     assert "starts from your own text" in text(page.get(url("letter_texts")))
-    stale = page.post(there, {**TEXT, **words, "act": "save"})
+    stale = page.post(address, {**TEXT, **words, "act": "save"})
     assert (stale.status_code, "since you read it" in text(stale)) == (409, True)
-    page.post(there, {**TEXT, "version": "1", "act": "reset"})
+    page.post(address, {**TEXT, "version": "1", "act": "reset"})
     assert not LetterTemplate.objects.exists()
 
 
@@ -189,8 +191,8 @@ def test_an_unknown_placeholder_is_said(world: World) -> None:
 
 def test_another_language_is_added_by_its_code(world: World) -> None:
     page = world.page("compliance")
-    shown = text(page.get(url("letter_texts"), {"language": "fr"}))
-    assert "The program brings no text in this language" in shown
+    content = text(page.get(url("letter_texts"), {"language": "fr"}))
+    assert "The program brings no text in this language" in content
     assert page.get(url("letter_texts"), {"language": "no, thanks"}).status_code == 422
     assert page.get(url("letter_text"), {**TEXT, "occasion": "x"}).status_code == 422
 
@@ -208,7 +210,7 @@ def test_another_language_is_added_by_its_code(world: World) -> None:
 )
 def test_who_sees_letters(world: World, person: str, of_case: int, texts: int) -> None:
     case = make.opened(world)
-    letter, page = letter_kit.kept(world, case), world.page(person)
+    letter, page = letter_kit.letter(world, case), world.page(person)
     occasion = {"occasion": "received"}
     for name, args, data in (
         ("letter", (case.id, letter.id), {}),
@@ -227,12 +229,12 @@ def test_who_sees_letters(world: World, person: str, of_case: int, texts: int) -
 
 def test_a_letter_belongs_to_its_case(world: World) -> None:
     case = make.opened(world)
-    letter = letter_kit.kept(world, make.opened(world))
+    letter = letter_kit.letter(world, make.opened(world))
     page = world.page("compliance")
     assert page.get(url("letter", case.id, letter.id)).status_code == 404
     assert Case.objects.count() == 2
 
 
 def test_the_settings_have_the_days(world: World) -> None:
-    shown = text(world.page("owner").get(url("settings")))
-    assert re.search(r'name="letter_days" value="1095"', shown)
+    content = text(world.page("owner").get(url("settings")))
+    assert re.search(r'name="letter_days" value="1095"', content)
