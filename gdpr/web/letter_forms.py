@@ -16,7 +16,9 @@ from memory.web import pages
 
 
 def _body(label: Any, rows: int) -> forms.CharField:
-    area = forms.Textarea(attrs={"rows": rows, "class": "letter-body"})
+    area = forms.Textarea(
+        attrs={"rows": rows, "class": "letter-body", "translate": "no"}
+    )
     return forms.CharField(label=label, max_length=templates.BODY_CHARS, widget=area)
 
 
