@@ -65,11 +65,11 @@ def files(
     with translation.override(language):
         yield from _overview(collection, months, wording)
         for number, month in enumerate(months):
-            near = (
+            neighbours = (
                 months[number - 1] if number else None,
                 months[number + 1] if number + 1 < len(months) else None,
             )
-            yield from _month(collection, month, near, parts, wording)
+            yield from _month(collection, month, neighbours, parts, wording)
 
 
 # ── The overview ─────────────────────────────────────────────────────────────
@@ -79,14 +79,16 @@ def _overview(
     count = max(1, -(-len(months) // MONTHS))
     names = [f"calendar{f'-{n}' if n > 1 else ''}.html" for n in range(1, count + 1)]
     for number, name in enumerate(names):
-        shown = months[number * MONTHS : (number + 1) * MONTHS]
+        page_months = months[number * MONTHS : (number + 1) * MONTHS]
         context = {
             "collection": collection,
             "names": names,
             "name": name,
             "years": [
                 (year, [grid(month) for month in rows])
-                for year, rows in groupby(shown, key=lambda month: month.first.year)
+                for year, rows in groupby(
+                    page_months, key=lambda month: month.first.year
+                )
             ],
             "weekdays": weekdays(),
             "undated": layout.undated(collection, wording),
@@ -125,7 +127,7 @@ def grid(month: Month, prefix: str = "") -> Grid:
 def _month(
     collection: Collection,
     month: Month,
-    near: tuple[Month | None, Month | None],
+    neighbours: tuple[Month | None, Month | None],
     parts: Mapping[str, list[Part]],
     wording: Wording,
 ) -> Iterator[tuple[str, str]]:
@@ -145,8 +147,8 @@ def _month(
             "days": days,
             "names": names,
             "name": name,
-            "before": near[0].pages[0][0] if near[0] else "",
-            "after": near[1].pages[0][0] if near[1] else "",
+            "before": neighbours[0].pages[0][0] if neighbours[0] else "",
+            "after": neighbours[1].pages[0][0] if neighbours[1] else "",
             "weekdays": weekdays(),
         }
         yield name, render_to_string("gdpr/bundle/days.html", context)

@@ -25,7 +25,7 @@ LABELS: Final = {
     "asked_at": pgettext_lazy("column", "asked on"),
     "asked_by": pgettext_lazy("column", "asked by"),
     "assignee": pgettext_lazy("column", "assignee"),
-    "at": pgettext_lazy("column", "on"),
+    "at": pgettext_lazy("column", "time"),
     "base_url": pgettext_lazy("column", "base url"),
     "blocked_at": pgettext_lazy("column", "blocked on"),
     "blocked_by": pgettext_lazy("column", "blocked by"),

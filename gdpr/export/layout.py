@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, Final
 
 from gdpr.export.bundle import Collection, Place
@@ -87,13 +87,13 @@ def anchor(day: int) -> str:
 # ── Places ───────────────────────────────────────────────────────────────────
 def _weight(value: Any) -> int:
     """Return about how many characters a value takes on a page."""
-    waiting, weight = [value], 0
-    while waiting:
-        item = waiting.pop()
+    queue, weight = [value], 0
+    while queue:
+        item = queue.pop()
         if isinstance(item, dict):
-            waiting.extend(item.values())
+            queue.extend(item.values())
         elif isinstance(item, (list, tuple)):
-            waiting.extend(item)
+            queue.extend(item)
         else:
             size = len(item.encode()) if isinstance(item, str) else 8
             weight += VALUE_CHARS + size
@@ -102,7 +102,7 @@ def _weight(value: Any) -> int:
 
 def parts(place: Place) -> list[Part]:
     """Return the pages of a place: none where nothing was found."""
-    ends, size = [], 0
+    ends, size = list[int](), 0
     for index, row in enumerate(place.rows):
         weight = ROW_CHARS + _weight(row)
         start = ends[-1] if ends else 0
@@ -113,9 +113,7 @@ def parts(place: Place) -> list[Part]:
     bounds = [0, *ends, len(place.rows)] if place.rows else []
     return [
         Part(f"places/{place.name}-{number:03}.html", number, start, stop)
-        for number, (start, stop) in enumerate(
-            zip(bounds, bounds[1:], strict=False), start=1
-        )
+        for number, (start, stop) in enumerate(pairwise(bounds), start=1)
     ]
 
 
@@ -136,10 +134,10 @@ def _moments(collection: Collection, wording: Wording) -> Iterator[Moment]:
 
 def months(collection: Collection, wording: Wording) -> list[Month]:
     """Return the months in which something was noted, the earliest first."""
-    ordered = sorted(_moments(collection, wording))
+    moments = sorted(_moments(collection, wording))
     return [
-        Month(date(*key, 1), tuple(rows))
-        for key, rows in groupby(ordered, key=lambda moment: moment.month)
+        Month(date(year, number, 1), tuple(rows))
+        for (year, number), rows in groupby(moments, key=lambda moment: moment.month)
     ]
 
 

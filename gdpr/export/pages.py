@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.db.models import Choices
@@ -39,8 +40,7 @@ class Listed:
 
 def wording_of(collection: Collection) -> Wording:
     """Return the time zone and the names of a bundle's pages."""
-    zone = deadlines.zone(collection.time_zone) or deadlines.zone("UTC")
-    assert zone is not None
+    zone = deadlines.zone(collection.time_zone) or ZoneInfo("UTC")
     return Wording(zone, collection.names)
 
 
@@ -57,6 +57,8 @@ def files(collection: Collection, language: str) -> Iterator[tuple[str, str]]:
         "listed": [Listed(place, parts[place.name]) for place in first.places],
         "not_included": NOT_INCLUDED,
         "aliases": _aliases(collection),
+        "is_alias": collection.subject["display_name"]
+        in [alias["value"] for alias in collection.subject["aliases"]],
         "consent": _label(Consent, collection.subject["consent"]),
         "actions": [_action(row, wording) for row in collection.actions],
         "months": months,

@@ -110,10 +110,13 @@ KINDS: Final[dict[str, Kind]] = {
                 "On {when} {written_by} wrote this; it was held for a person to look"
                 " at:"
             ),
-            gettext_noop("On {when} this was written, and held for a person to look at:"),
+            gettext_noop(
+                "On {when} this was written, and held for a person to look at:"
+            ),
         ),
         at="received_at",
         quotes=("body",),
+        machine=frozenset({"findings", "outcome"}),
     ),
     "held:heldrecord": Kind(
         messages=(gettext_noop("This would be remembered if somebody allows it:"),),

@@ -35,8 +35,8 @@ class Kind:
     ``{crew}`` names, ``{kind_word}`` an enum's word of that column. ``variants`` are
     other messages by the value of ``variant_column``. ``quotes`` are columns that are
     shown whole under the sentence; ``quotes_of`` is for texts within columns, and
-    ``uses`` are the columns that it shows. A row with several ``moments`` has a ``line``
-    for each in the calendar.
+    ``uses`` are the columns that it shows. A row with several ``moments`` has in the
+    calendar a ``line`` for each. ``machine`` are columns that only programs need.
     """
 
     messages: tuple[str, ...]
@@ -48,6 +48,7 @@ class Kind:
     uses: frozenset[str] = frozenset()
     moments: Callable[[Row], list[str]] | None = None
     line: str = ""
+    machine: frozenset[str] = frozenset()
 
 
 @cache

@@ -22,7 +22,9 @@ KINDS: Final[dict[str, Kind]] = {
 # A place whose sentence nobody wrote yet.
 UNKNOWN: Final = Kind(messages=(gettext_noop("This names you, or was noted of you:"),))
 _WORD: Final = "_word"
-Shown = tuple[str, Any]
+# Words of most rows, which say nothing to a person.
+USUAL: Final = frozenset({"info", "normal"})
+Line = tuple[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,8 @@ class Reading:
 
     sentence: SafeString
     quotes: list[tuple[Any, Quote]] = field(default_factory=list)
-    details: list[Shown] = field(default_factory=list)
-    technical: list[Shown] = field(default_factory=list)
+    details: list[Line] = field(default_factory=list)
+    technical: list[Line] = field(default_factory=list)
 
 
 def kind_of(row: Row) -> Kind:
@@ -80,9 +82,9 @@ def _sentence(
     """Return the first message that the row has values for, and its values' names."""
     for message in messages:
         names = names_in(message)
-        shown = {name: _value(name, row, kind, wording) for name in names}
-        if all(shown.values()):
-            return format_html(gettext(message), **shown), names
+        fields = {name: _value(name, row, kind, wording) for name in names}
+        if all(fields.values()):
+            return format_html(gettext(message), **fields), names
     return format_html("{}", gettext(UNKNOWN.messages[0])), ()
 
 
@@ -108,16 +110,19 @@ def of(row: Row, wording: Wording) -> Reading:
     kind = kind_of(row)
     sentence, names = _sentence(row, kind, wording, _messages(row, kind))
     reading = Reading(sentence, _quotes(row, kind, wording))
-    quoted = {quote.column for _, quote in reading.quotes} & set(kind.quotes)
-    # A message may show only a value that is a text; the rest is listed.
-    plain = {name for name in names if isinstance(row.get(name), str)}
-    shown = {"place", *quoted, *kind.uses, *plain}
-    if "when" in names:
-        shown.add(kind.at)
+    quote_columns = {quote.column for _, quote in reading.quotes} & set(kind.quotes)
+    # A message shows a value whole only where it is a text; the rest is listed.
+    in_message = {name for name in names if isinstance(row.get(name), str)}
+    in_message |= {kind.at} if "when" in names else set()
+    covered = {"place", *quote_columns, *kind.uses, *in_message}
     for column, value in row.items():
-        if column in shown or values.is_empty(value):
+        if column in covered or values.is_empty(value):
             continue
-        _add(reading, column, value, wording, in_sentence=f"{column}{_WORD}" in names)
+        is_in_sentence = f"{column}{_WORD}" in names or column == kind.variant_column
+        if column in kind.machine or column in values.TECHNICAL:
+            reading.technical.extend(values.lines(column, value))
+        else:
+            _add(reading, column, value, wording, in_sentence=is_in_sentence)
     return reading
 
 
@@ -127,14 +132,12 @@ def _add(
     """Add a column to the details of a reading, or to what only programs need."""
     meaning = values.word(column, value)
     if meaning:
-        if not in_sentence:
+        if not in_sentence and value not in USUAL:
             reading.details.append((values.label(column), meaning))
-        if meaning != value:
+        if meaning != value or value in USUAL:
             reading.technical.append((values.label(column), value))
     elif values.is_moment(column) and wording.local(value) is not None:
         reading.details.append((values.label(column), wording.moment(value)))
-    elif column in values.TECHNICAL:
-        reading.technical.extend(values.lines(column, value))
     else:
         reading.details.extend(values.lines(column, value))
 

@@ -16,7 +16,9 @@ KINDS: Final[dict[str, Kind]] = {
         variant_column="kind",
         variants={
             "access": (
-                gettext_noop("Received on {when}: your request for a copy of your data."),
+                gettext_noop(
+                    "Received on {when}: your request for a copy of your data."
+                ),
             ),
             "erasure": (
                 gettext_noop("Received on {when}: a request to erase your data."),
@@ -41,6 +43,7 @@ KINDS: Final[dict[str, Kind]] = {
                 ),
             ),
         },
+        machine=frozenset({"result"}),
     ),
     "cases:caseplan": Kind(
         messages=(
@@ -49,11 +52,13 @@ KINDS: Final[dict[str, Kind]] = {
             ),
         ),
         at="made_at",
+        machine=frozenset({"body"}),
     ),
     "cases:caseevent": Kind(
         messages=(gettext_noop("On {when} this was noted on a request:"),),
         at="at",
         quotes=("text",),
+        machine=frozenset({"data"}),
     ),
     "cases:rowverdict": Kind(
         messages=(
@@ -67,6 +72,7 @@ KINDS: Final[dict[str, Kind]] = {
     "cases:casestep": Kind(
         messages=(gettext_noop("On {when} a step of a request was carried out."),),
         at="started_at",
+        machine=frozenset({"counts", "name"}),
     ),
     "cases:hold": Kind(
         messages=(
@@ -89,6 +95,7 @@ KINDS: Final[dict[str, Kind]] = {
         ),
         at="initiated_at",
         quotes=("reason",),
+        machine=frozenset({"scope"}),
     ),
     "cases:suppression": Kind(
         messages=(
@@ -100,6 +107,7 @@ KINDS: Final[dict[str, Kind]] = {
     "cases:certificate": Kind(
         messages=(gettext_noop("On {when} a certificate was issued for a request."),),
         at="issued_at",
+        machine=frozenset({"document"}),
     ),
     "cases:processingpurpose": Kind(
         messages=(

@@ -28,6 +28,8 @@ TECHNICAL: Final = frozenset({
 _MOMENTS: Final = frozenset(
     {"ts", "at", "since", "until", "date_joined", "last_login", "action_time"}
 )
+# Columns that are named by what is in them.
+OPEN: Final = frozenset({"payload", "metadata", "line", "draft"})
 LEVELS: Final = 30
 Line = tuple[str, str]
 
@@ -116,21 +118,22 @@ def lines(name: str, value: Any) -> Iterator[Line]:
 
     The label of a text within lists and objects has every key on its way.
     """
-    waiting: list[tuple[tuple[str, ...], Any]] = [((label(name),), value)]
-    while waiting:
-        path, rest = waiting.pop()
+    queue: list[tuple[tuple[str, ...], Any]] = [((label(name),), value)]
+    while queue:
+        path, rest = queue.pop()
         rest = _unpacked(rest) if len(path) < LEVELS else rest
         if is_empty(rest):
             continue
         if isinstance(rest, Mapping):
-            parts = [((*path, label(str(key))), item) for key, item in rest.items()]
-            waiting.extend(reversed(parts))
+            above = () if name in OPEN and len(path) == 1 else path
+            parts = [((*above, label(str(key))), item) for key, item in rest.items()]
+            queue.extend(reversed(parts))
         elif isinstance(rest, (list, tuple)):
             single = len(rest) == 1
             parts = [
                 (path if single else (*path, str(number)), item)
                 for number, item in enumerate(rest, 1)
             ]
-            waiting.extend(reversed(parts))
+            queue.extend(reversed(parts))
         else:
             yield " › ".join(path), _text(rest)

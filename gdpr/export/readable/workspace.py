@@ -35,7 +35,9 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "sessions": Kind(
         messages=(
-            gettext_noop("You are signed in with a browser, until {expires_at} at most."),
+            gettext_noop(
+                "You are signed in with a browser, until {expires_at} at most."
+            ),
         ),
     ),
     "keys": Kind(
@@ -87,9 +89,7 @@ KINDS: Final[dict[str, Kind]] = {
         at="made_at",
     ),
     "tenancy": Kind(
-        messages=(
-            gettext_noop("The workspace, set up on {when}, is called {name}."),
-        ),
+        messages=(gettext_noop("The workspace, set up on {when}, is called {name}."),),
         at="created_at",
     ),
     "tenancy:workspacesetting": Kind(
@@ -97,6 +97,7 @@ KINDS: Final[dict[str, Kind]] = {
             gettext_noop("On {when} {changed_by} changed a setting of the workspace."),
         ),
         at="changed_at",
+        machine=frozenset({"name"}),
     ),
     "tenancy:crew": Kind(
         messages=(gettext_noop("A crew, set up on {when}, is called {name}."),),
@@ -112,6 +113,7 @@ KINDS: Final[dict[str, Kind]] = {
             gettext_noop("On {when} a task of the program ran."),
         ),
         at="started_at",
+        machine=frozenset({"counts", "items", "name"}),
     ),
     "providers": Kind(
         messages=(
@@ -122,7 +124,9 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "providers:providerpulse": Kind(
         messages=(
-            gettext_noop("On {when} the program looked whether a memory service answers."),
+            gettext_noop(
+                "On {when} the program looked whether a memory service answers."
+            ),
         ),
         at="checked_at",
     ),
