@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_noop
 
 from gdpr.export.bundle import Collection, Place
+from gdpr.export.readable import values
 from gdpr.export.readable.kinds import Row
 from gdpr.export.readable.values import Wording
 
@@ -96,7 +97,7 @@ def _agent(row: Row, wording: Wording) -> SafeString:
 
 def _text(message: str, **names: str) -> SafeString:
     marked = {key: _name(name) for key, name in names.items()}
-    return format_html(gettext(message), **marked)
+    return values.markup(gettext(message), **marked)
 
 
 def _name(name: str) -> SafeString:

@@ -45,6 +45,19 @@ _WRITERS: Final = {
     "sidecar": gettext_lazy("the program itself"),
     "orchestrator": gettext_lazy("the program itself"),
 }
+_PRIORITIES: Final = {
+    "normal": pgettext_lazy("importance of an entry", "normal"),
+    "high": pgettext_lazy("importance of an entry", "high"),
+    "pin": pgettext_lazy("importance of an entry", "pinned"),
+    "permanent": pgettext_lazy("importance of an entry", "permanent"),
+}
+_EVENTS: Final = {
+    "moved": pgettext_lazy("event of a case", "next step"),
+    "note": pgettext_lazy("event of a case", "comment"),
+    "attachment": pgettext_lazy("event of a case", "attachment"),
+    "alarm": pgettext_lazy("event of a case", "alarm"),
+    "fact": pgettext_lazy("event of a case", "fact"),
+}
 ENUMS: Final[dict[str, dict[str, Any]]] = {
     "severity": {
         "info": pgettext_lazy("weight of an entry", "information"),
@@ -52,12 +65,8 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
         "warn": pgettext_lazy("weight of an entry", "warning"),
         "error": pgettext_lazy("weight of an entry", "error"),
     },
-    "priority": {
-        "normal": pgettext_lazy("importance of an entry", "normal"),
-        "high": pgettext_lazy("importance of an entry", "high"),
-        "pin": pgettext_lazy("importance of an entry", "pinned"),
-        "permanent": pgettext_lazy("importance of an entry", "permanent"),
-    },
+    "priority": _PRIORITIES,
+    "previous": _PRIORITIES,
     "actor_type": _WRITERS,
     "tier": {
         "AGENT": gettext_lazy("memory of an agent"),
@@ -92,7 +101,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
         **dict(CaseState.choices),
         **_HELD,
     },
-    "kind": {**dict(AliasKind.choices), **dict(CaseKind.choices)},
+    "kind": {**_EVENTS, **dict(AliasKind.choices), **dict(CaseKind.choices)},
     "action": dict(ActionKind.choices),
     "verdict": dict(Verdict.choices),
     "ground": dict(Ground.choices),

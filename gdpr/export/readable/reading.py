@@ -84,7 +84,7 @@ def _sentence(
         names = names_in(message)
         fields = {name: _value(name, row, kind, wording) for name in names}
         if all(fields.values()):
-            return format_html(gettext(message), **fields), names
+            return values.markup(gettext(message), **fields), names
     return format_html("{}", gettext(UNKNOWN.messages[0])), ()
 
 
@@ -98,9 +98,11 @@ def line(row: Row, stamp: str, wording: Wording) -> SafeString:
 
 def excerpt(row: Row, chars: int) -> str:
     """Return the beginning of a row's first quote for the calendar."""
-    kind = kind_of(row)
-    texts = [row[name] for name in kind.quotes if isinstance(row.get(name), str)]
-    text = " ".join(texts[0][: 4 * chars].split()) if texts else ""
+    names = kind_of(row).quotes
+    first = next((row[name] for name in names if isinstance(row.get(name), str)), "")
+    if values.is_packed(first):
+        first = "; ".join(text for _, text in values.lines("content", first))
+    text = " ".join(first[: 4 * chars].split())
     return f"{text[:chars].rstrip()} …" if len(text) > chars else text
 
 
@@ -145,6 +147,8 @@ def _add(
 def _quotes(row: Row, kind: Kind, wording: Wording) -> list[tuple[Any, Quote]]:
     """Return the texts to show whole, each with its heading; the first has none."""
     columns = [name for name in kind.quotes if isinstance(row.get(name), str)]
+    # A text that is JSON is listed value by value.
+    columns = [name for name in columns if not values.is_packed(row[name])]
     quotes = [Quote(row[name], name) for name in columns if row[name]]
     if kind.quotes_of is not None:
         quotes += kind.quotes_of(row)

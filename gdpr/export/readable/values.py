@@ -71,6 +71,11 @@ class Wording:
         return format_html('<time datetime="{}">{}</time>', text, words)
 
 
+def markup(message: str, **values: object) -> SafeString:
+    """Return a translated message with its values escaped, or already markup."""
+    return format_html(message, **values) if values else format_html("{}", message)
+
+
 def day(moment: datetime | date) -> str:
     """Return the day of a moment in the reader's language: 3 March 2026."""
     return date_format(moment, pgettext("date", "j F Y"))
@@ -95,6 +100,11 @@ def label(key: str) -> str:
 
 def is_empty(value: object) -> bool:
     return value is None or (isinstance(value, (str, list, dict)) and not value)
+
+
+def is_packed(text: str) -> bool:
+    """Whether a text is JSON of several values."""
+    return not isinstance(_unpacked(text), str)
 
 
 def _unpacked(value: Any) -> Any:

@@ -62,8 +62,8 @@ KINDS: Final[dict[str, Kind]] = {
     "gateway": Kind(
         messages=(
             gettext_noop(
-                "On {when} {created_by} made a key for the user {user_id} of another"
-                " memory service."
+                "On {when} {created_by} made a key of the memory gateway for the user"
+                " {user_id}."
             ),
         ),
         at="created_at",
