@@ -40,6 +40,5 @@ def bundle_page(request: HttpRequest, export_id: str, name: str) -> HttpResponse
         return redirect("privacy:exports")
     answer = HttpResponse(content, content_type=TYPES[name.rpartition(".")[2]])
     answer[HEADER] = POLICY
-    answer["Cache-Control"] = "no-store"
     answer["X-Content-Type-Options"] = "nosniff"
     return answer

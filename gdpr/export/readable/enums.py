@@ -75,6 +75,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
         "pins": gettext_lazy("what a crew always keeps in mind"),
         "daily": gettext_lazy("notes of a day"),
         "peers": gettext_lazy("card about a person or an agent"),
+        "lessons": gettext_lazy("lessons that were drawn"),
         "learned": gettext_lazy("rules that were learned"),
     },
     "provenance": {

@@ -128,15 +128,17 @@ def lines(name: str, value: Any) -> Iterator[Line]:
 
     The label of a text within lists and objects has every key on its way.
     """
-    queue: list[tuple[tuple[str, ...], Any]] = [((label(name),), value)]
+    value = _unpacked(value)
+    is_open = name in OPEN and isinstance(value, Mapping)
+    first = () if is_open else (label(name),)
+    queue: list[tuple[tuple[str, ...], Any]] = [(first, value)]
     while queue:
         path, rest = queue.pop()
         rest = _unpacked(rest) if len(path) < LEVELS else rest
         if is_empty(rest):
             continue
         if isinstance(rest, Mapping):
-            above = () if name in OPEN and len(path) == 1 else path
-            parts = [((*above, label(str(key))), item) for key, item in rest.items()]
+            parts = [((*path, label(str(key))), item) for key, item in rest.items()]
             queue.extend(reversed(parts))
         elif isinstance(rest, (list, tuple)):
             single = len(rest) == 1
