@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gdpr.processing import record as processing
+from gdpr.processing.record import PROPOSED
 from memory.rules.permissions import Actor
 
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """What nobody stated or confirmed; ``unconfirmed`` counts places."""
+    """What nobody stated or confirmed; ``unconfirmed`` counts places.
+
+    Those that are computed from others are in no letter.
+    """
 
     controller: bool
     unconfirmed: int
@@ -34,7 +38,9 @@ def of(actor: Actor) -> Gaps:
     controller = record.controller
     return Gaps(
         controller=not controller.is_complete,
-        unconfirmed=record.proposed,
+        unconfirmed=sum(
+            row.state == PROPOSED and not row.derived for row in record.activities
+        ),
         authority=not controller.supervisory_authority,
         automated_decisions=not controller.automated_decisions,
         third_countries=not controller.third_countries,

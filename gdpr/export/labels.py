@@ -45,6 +45,7 @@ LABELS: Final = {
     "cleared_by": pgettext_lazy("column", "cleared by"),
     "closed_at": pgettext_lazy("column", "closed on"),
     "closed_by": pgettext_lazy("column", "closed by"),
+    "comment": pgettext_lazy("column", "comment"),
     "completed_at": pgettext_lazy("column", "ended on"),
     "computed_at": pgettext_lazy("column", "measured on"),
     "confidence": pgettext_lazy("column", "confidence"),
