@@ -41,6 +41,9 @@ OF_PLACES: Final[dict[str, str]] = {
     "retention": MEMBERS,
     "priorities": MEMBERS,
     "admin_log": MEMBERS,
+    "recall_checks": MEMBERS,
+    "proposals": PROGRAM,
+    "health": PROGRAM,
 }
 
 
@@ -73,8 +76,11 @@ def _names(place: Place, row: Row, wording: Wording) -> list[SafeString]:
     if place.name == "files":
         writers = {version["written_by"] for version in row["versions"]}
         return [_name(name) for name in sorted(writers)]
-    if row.get("written_by"):
-        return [_name(row["written_by"])]
+    writer = row.get("written_by") or (
+        "" if row.get("agent_id") else row.get("asked_by")
+    )
+    if writer:
+        return [_name(writer)]
     if row.get("actor_type") == "user":
         return [_text(MEMBERS)]
     if row.get("actor_type", "agent") == "agent":

@@ -78,7 +78,7 @@ def sentence(place: str, row_id: str = "1", /, **columns: Any) -> str:
         (
             "cases",
             {"received_at": AT, "kind": "access"},
-            "Received on 3 March 2026 at 14:02: your request for a copy of your data.",
+            "Received on 3 March 2026 at 14:02: a request for a copy of data.",
         ),
         (
             "priorities",
@@ -91,7 +91,10 @@ def sentence(place: str, row_id: str = "1", /, **columns: Any) -> str:
         (
             "sessions",
             {"expires_at": AT},
-            "You are signed in with a browser, until 3 March 2026 at 14:02 at most.",
+            (
+                "A browser session names you or your account; it is valid until 3 March"
+                " 2026 at 14:02 at most."
+            ),
         ),
         ("a_place_of_tomorrow", {}, "This names you, or was noted of you:"),
     ],

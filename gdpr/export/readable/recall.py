@@ -47,7 +47,7 @@ KINDS: Final[dict[str, Kind]] = {
         messages=(
             gettext_noop(
                 "On {when} the program measured how well the memory works, and kept"
-                " words of entries about you with it."
+                " words of entries with it."
             ),
         ),
         at="computed_at",

@@ -10,36 +10,36 @@ from gdpr.export.readable.kinds import Kind
 
 KINDS: Final[dict[str, Kind]] = {
     "cases": Kind(
-        messages=(gettext_noop("A request about your data was received on {when}."),),
+        messages=(gettext_noop("A request about data was received on {when}."),),
         at="received_at",
         quotes=("reason", "extension_reason", "refusal_reason"),
         variant_column="kind",
         variants={
             "access": (
                 gettext_noop(
-                    "Received on {when}: your request for a copy of your data."
+                    "Received on {when}: a request for a copy of data."
                 ),
             ),
             "erasure": (
-                gettext_noop("Received on {when}: a request to erase your data."),
+                gettext_noop("Received on {when}: a request to erase data."),
             ),
             "rectification": (
-                gettext_noop("Received on {when}: a request to correct your data."),
+                gettext_noop("Received on {when}: a request to correct data."),
             ),
             "restriction": (
                 gettext_noop(
-                    "Received on {when}: a request to keep your data without using it."
+                    "Received on {when}: a request to keep data without using it."
                 ),
             ),
             "portability": (
                 gettext_noop(
-                    "Received on {when}: a request for your data in a form for another"
+                    "Received on {when}: a request for data in a form for another"
                     " service."
                 ),
             ),
             "objection": (
                 gettext_noop(
-                    "Received on {when}: an objection to the use of your data."
+                    "Received on {when}: an objection to the use of data."
                 ),
             ),
         },
@@ -48,7 +48,8 @@ KINDS: Final[dict[str, Kind]] = {
     "cases:caseplan": Kind(
         messages=(
             gettext_noop(
-                "On {when} {made_by} had every place searched for you, for a request."
+                "On {when} {made_by} had every place searched for a person, for a"
+                " request."
             ),
         ),
         at="made_at",
@@ -77,7 +78,7 @@ KINDS: Final[dict[str, Kind]] = {
     "cases:hold": Kind(
         messages=(
             gettext_noop(
-                "On {when} {placed_by} noted a legal reason to keep your data:"
+                "On {when} {placed_by} noted a legal reason to keep data:"
             ),
         ),
         at="placed_at",
@@ -99,7 +100,11 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "cases:suppression": Kind(
         messages=(
-            gettext_noop("Since {when} new texts that name you are refused."),
+            gettext_noop(
+                "From {when} until {lifted_at} new texts that name a person were"
+                " refused."
+            ),
+            gettext_noop("Since {when} new texts that name a person are refused."),
         ),
         at="since",
         quotes=("lift_reason",),
@@ -121,8 +126,8 @@ KINDS: Final[dict[str, Kind]] = {
     "decisions": Kind(
         messages=(
             gettext_noop(
-                "On {when} {decided_by} decided that a name found beside yours is not"
-                " yours."
+                "On {when} {decided_by} decided that a name found beside a person’s is"
+                " not theirs."
             ),
         ),
         at="decided_at",
@@ -130,9 +135,9 @@ KINDS: Final[dict[str, Kind]] = {
     "decisions:lifting": Kind(
         messages=(
             gettext_noop(
-                "On {when} {lifted_by} ended the restriction of your data:"
+                "On {when} {lifted_by} ended a restriction of data:"
             ),
-            gettext_noop("The restriction of your data was ended:"),
+            gettext_noop("A restriction of data was ended:"),
         ),
         at="lifted_at",
         quotes=("reason",),

@@ -36,7 +36,8 @@ KINDS: Final[dict[str, Kind]] = {
     "sessions": Kind(
         messages=(
             gettext_noop(
-                "You are signed in with a browser, until {expires_at} at most."
+                "A browser session names you or your account; it is valid until"
+                " {expires_at} at most."
             ),
         ),
     ),
