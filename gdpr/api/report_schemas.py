@@ -135,6 +135,9 @@ class ControllerOut(Schema):
     controller: str
     controller_contact: str
     dpo_contact: str
+    supervisory_authority: str
+    automated_decisions: str
+    third_countries: str
 
 
 class ActivityOut(Schema):

@@ -89,6 +89,12 @@ class Archive(Holder):
                     "ts": journal.stamp(row.ts),
                     "entry_type": row.entry_type,
                     "archived_at": journal.stamp(row.archived_at),
+                    "severity": row.severity,
+                    "priority": row.priority,
+                    "actor_type": row.actor_type,
+                    "actor_id": row.actor_id,
+                    "crew_id": row.crew_id,
+                    "agent_id": row.agent_id,
                     **row_text.without_others(person, texts),
                 }
 

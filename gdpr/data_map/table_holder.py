@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlencode
 from django.db import models, transaction
 from django.utils.translation import gettext_noop
 
-from gdpr.data_map import row_text
+from gdpr.data_map import export_columns, row_text
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
 from gdpr.data_map.journal import entries_naming
 from gdpr.matching import name_fields
@@ -240,13 +240,14 @@ class TableHolder(Holder):
             yield table, [field.to_python(pk) for pk in pks]
 
     def _rows(
-        self, person: Person, row_ids: Sequence[str]
+        self, person: Person, row_ids: Sequence[str], *, to_export: bool = False
     ) -> Iterator[tuple[Table, dict[str, Any]]]:
         for part in row_text.batches(row_ids):
             for table, pks in self._split(part):
-                names = (
-                    "pk", *table.words, *table.labels, *table.keeps, *table.facts
-                )  # fmt: skip
+                more = export_columns.of(table.label) if to_export else ()
+                names = dict.fromkeys((
+                    "pk", *table.words, *table.labels, *table.keeps, *table.facts, *more
+                ))  # fmt: skip
                 rows = table.rows(person.workspace_id).filter(pk__in=pks)
                 for row in rows.order_by("pk").values(*names):
                     yield table, row
@@ -255,13 +256,13 @@ class TableHolder(Holder):
         self, person: Person, rows: Iterable[RowMatch]
     ) -> Iterator[dict[str, Any]]:
         """Yield rows with all their columns; other people are masked."""
-        for table, row in self._rows(person, [match.row_id for match in rows]):
-            values = {
-                name: row_text.without_others(person, table.readable(name, value))
-                for name, value in row.items()
-                if name != "pk"
-            }
-            yield {"place": self.name, "id": self._row_id(table, row["pk"]), **values}
+        ids = [match.row_id for match in rows]
+        for table, row in self._rows(person, ids, to_export=True):
+            row_id, values = self._row_id(table, row.pop("pk")), dict[str, Any]()
+            for name, value in row.items():
+                readable_value = export_columns.as_json(table.readable(name, value))
+                values[name] = row_text.without_others(person, readable_value)
+            yield {"place": self.name, "id": row_id, **values}
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
         for table, row in self._rows(person, row_ids):

@@ -21,7 +21,7 @@ from gdpr import audit_log, pagination
 from gdpr.cases import decided_rows, leases, privacy_settings
 from gdpr.data_map import registry
 from gdpr.data_map.base import Fate, Holder, Person
-from gdpr.export import storage
+from gdpr.export import page_facts, storage
 from gdpr.export.bundle import Collection, Place
 from gdpr.models import (
     ActionKind,
@@ -127,6 +127,7 @@ def _collect(subject: Subject, action: GdprAction, case: Case | None) -> Collect
             _place(holder, person) for holder in registry.ALL if not holder.derived
         ),
         actions=_actions(subject),
+        **page_facts.of(person, case),
     )
 
 
@@ -257,11 +258,8 @@ def _ready(export: Export, action: GdprAction, collection: Collection) -> Export
         audit_log.finish(action, ActionStatus.FAILED, error=ERASED)
         return live
     audit_log.finish(action, ActionStatus.COMPLETED, scope=counts)
-    payload = {
-        "export_id": export.id,
-        "subject": export.subject_ref,
-        "rows": sum(counts.values()),
-    }
+    rows = sum(counts.values())
+    payload = {"export_id": export.id, "subject": export.subject_ref, "rows": rows}
     _record(export, "gdpr.exported", "A bundle was made for an access request", payload)
     return export
 

@@ -9,7 +9,7 @@ from typing import BinaryIO, Final, cast
 from django.conf import settings
 
 from gdpr import encrypted_file
-from gdpr.export import bundle, portable
+from gdpr.export import bundle, pages, portable
 from gdpr.export.bundle import Collection
 from gdpr.models import CaseKind, Export, ExportState
 from memory.installation import identity as installation
@@ -64,7 +64,7 @@ def store(export: Export, collection: Collection, language: str = "") -> None:
     """Write a bundle to its encrypted file, atomically and synced."""
     case, language = export.case, language or settings.LANGUAGE_CODE
     is_portable = case is not None and case.kind == CaseKind.PORTABILITY
-    files = (portable if is_portable else bundle).files(collection, language)
+    files = (portable if is_portable else pages).files(collection, language)
     with encrypted_file.sealed(path(export), _key(export)) as sealer:
         bundle.write_files(files, cast("BinaryIO", sealer))
     export.sha256, export.bytes = sealer.sha256.hexdigest(), sealer.size

@@ -18,11 +18,14 @@ CHARS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """Name and contact of the controller, and of the data protection officer."""
+    """Name and contact of the controller, and what else an answer to a person needs."""
 
     controller: str
     controller_contact: str
     dpo_contact: str
+    supervisory_authority: str = ""
+    automated_decisions: str = ""
+    third_countries: str = ""
 
     @property
     def is_complete(self) -> bool:
@@ -36,7 +39,7 @@ def _setting(name: str, label: str, help_: str) -> Setting[str]:
         group=privacy_settings.GROUP,
         label=label,
         help=help_,
-        readers=gettext_noop("The record of processing activities."),
+        readers=gettext_noop("The record of processing, and answers to people."),
         kind=Kind.TEXT,
         default="",
         most=CHARS,
@@ -60,6 +63,24 @@ SETTINGS: Final = (
         "dpo_contact",
         gettext_noop("Data protection officer"),
         gettext_noop("Name and contact, where there is one."),
+    ),
+    _setting(
+        "supervisory_authority",
+        gettext_noop("Supervisory authority"),
+        gettext_noop("Where people may complain: name and address."),
+    ),
+    _setting(
+        "automated_decisions",
+        gettext_noop("Decisions by programs alone"),
+        gettext_noop(
+            "Whether agents decide about people without a person, and by which logic"
+            " (Article 22)."
+        ),
+    ),
+    _setting(
+        "third_countries",
+        gettext_noop("Countries outside the European Economic Area"),
+        gettext_noop("Whether data goes there, and what protects it (Article 46)."),
     ),
 )
 

@@ -22,7 +22,9 @@ from gdpr.cases import (
 )
 from gdpr.cases.queries import CaseDetail
 from gdpr.certificates import issue as certificates
+from gdpr.export import gaps
 from gdpr.export import make as export
+from gdpr.export.gaps import Gaps
 from gdpr.models import (
     Case,
     CaseEvent,
@@ -89,6 +91,8 @@ class CasePage:
     extensions: list[Extension]
     certificate: Certificate | None = None
     exports: list[Export] = field(default_factory=list)
+    # What the letter of an access bundle would lack; None for other requests.
+    gaps: Gaps | None = None
     is_mine: bool = False
     is_approver: bool = False
     undecided: int = 0
@@ -308,6 +312,7 @@ def of(actor: Actor, case: Case) -> CasePage:
         extensions=_extensions(case, detail),
         certificate=_certificate(actor, case),
         exports=_exports(actor, case),
+        gaps=gaps.of(actor) if case.kind == CaseKind.ACCESS else None,
         is_mine=actor.id in second_person.makers(case, detail.plan),
         is_approver=actor.id in approvers and not detail.approval_missing,
         undecided=0 if case.closed_at else _undecided_addresses(detail),

@@ -68,3 +68,28 @@ class ControllerForm(forms.Form):
         required=False,
         help_text=gettext_lazy("Name and contact, where there is one."),
     )
+    supervisory_authority = forms.CharField(
+        label=gettext_lazy("Supervisory authority"),
+        max_length=CHARS,
+        required=False,
+        help_text=gettext_lazy("Where people may complain: name and address."),
+    )
+    automated_decisions = forms.CharField(
+        label=gettext_lazy("Decisions by programs alone"),
+        max_length=CHARS,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=gettext_lazy(
+            "Whether agents decide about people without a person, and by which logic"
+            " (Article 22)."
+        ),
+    )
+    third_countries = forms.CharField(
+        label=gettext_lazy("Countries outside the European Economic Area"),
+        max_length=CHARS,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=gettext_lazy(
+            "Whether data goes there, and what protects it (Article 46)."
+        ),
+    )

@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from gdpr.export import gaps
 from gdpr.export import make as export
 from gdpr.models import Subject
 from gdpr.subjects import access_log, profile
@@ -96,6 +97,7 @@ def _subject_page(
         "revealed": revealed,
         "refusal": refusal,
         "exports": export.exports(actor, subject_ref=subject.pk)[:5],
+        "gaps": gaps.of(actor),
         "alias": FORMS["alias"](),
         "consent": FORMS["consent"](initial=first),
         "merge": FORMS["merge"](),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from gdpr.web import (
+    bundle_views,
     case_views,
     letter_urls,
     report_views,
@@ -72,6 +73,11 @@ urlpatterns = [
     path("ledger/", views.audit_log_page, name="ledger"),
     path("exports/", views.exports_page, name="exports"),
     path("exports/<str:export_id>/download/", views.download, name="download"),
+    path(
+        "exports/<str:export_id>/pages/<path:name>",
+        bundle_views.bundle_page,
+        name="bundle_page",
+    ),
     path("exports/<str:export_id>/remove/", views.remove_export, name="remove_export"),
     path("kept-out/", views.suppressions_page, name="kept_out"),
     path("kept-out/<int:row_id>/lift/", views.lift_suppression, name="let_back"),

@@ -19,6 +19,7 @@ from gdpr.audit_log import AuditLogQuery
 from gdpr.cases import legal_holds, privacy_settings, second_person, transitions
 from gdpr.cases.privacy_settings import Change
 from gdpr.certificates import issue as certificates
+from gdpr.export import gaps
 from gdpr.export import make as export
 from gdpr.intake import form as intake
 from gdpr.models import Certificate
@@ -143,9 +144,10 @@ def audit_log_page(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def exports_page(request: HttpRequest) -> HttpResponse:
-    page = export.page(pages.actor(request), _page_query(request))
+    actor = pages.actor(request)
+    page = export.page(actor, _page_query(request))
     context = {"rows": page.items, "next_cursor": page.next_cursor}
-    return render(request, "gdpr/exports.html", context)
+    return render(request, "gdpr/exports.html", context | {"gaps": gaps.of(actor)})
 
 
 @never_cache

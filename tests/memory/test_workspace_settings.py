@@ -46,6 +46,9 @@ GOOD: dict[str, Any] = {
     "controller": "Acme AG",
     "controller_contact": "privacy@acme.example",
     "dpo_contact": "Dora Pohl, +41 61 000 00 00",
+    "supervisory_authority": "The authority of Basel",
+    "automated_decisions": "No agent decides alone.",
+    "third_countries": "None.",
 }
 BAD: dict[str, list[Any]] = {
     "fusion": ["", "sum", 1, ["rrf"], {"rrf": 1}],
