@@ -27,6 +27,17 @@ from gdpr.models.proofs import (
     GdprAction,
     SigningKey,
 )
+from gdpr.models.recipients import (
+    OPEN_NOTICES,
+    SENT_NOTICES,
+    NoNoticeGround,
+    NoticeState,
+    NoticeWay,
+    Recipient,
+    RecipientAnswer,
+    RecipientContact,
+    RecipientKind,
+)
 from gdpr.models.retention import RetentionPlace, RetentionRule
 from gdpr.models.row_decisions import Ground, RowVerdict, Verdict
 from gdpr.models.subjects import (
@@ -45,6 +56,8 @@ from gdpr.models.subjects import (
 
 __all__ = [
     "OPEN",
+    "OPEN_NOTICES",
+    "SENT_NOTICES",
     "ActionKind",
     "ActionStatus",
     "Alias",
@@ -70,8 +83,15 @@ __all__ = [
     "IntakeRequest",
     "Lifting",
     "LiveProcess",
+    "NoNoticeGround",
+    "NoticeState",
+    "NoticeWay",
     "PeopleStamp",
     "ProcessingPurpose",
+    "Recipient",
+    "RecipientAnswer",
+    "RecipientContact",
+    "RecipientKind",
     "RetentionPlace",
     "RetentionRule",
     "RowVerdict",

@@ -34,6 +34,7 @@ class ActionKind(models.TextChoices):
     VIEW = "view", pgettext_lazy("act", "View")
     DECIDE = "decide", gettext_lazy("Rows decided")
     SETTINGS = "settings", gettext_lazy("Safeguard switched off")
+    NOTIFY = "notify", gettext_lazy("Recipient notified")
 
 
 class ActionStatus(models.TextChoices):

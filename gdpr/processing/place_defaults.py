@@ -119,6 +119,9 @@ PROPOSALS: Final[dict[str, Proposal]] = {
     "word_index": _search(_DERIVED),
     "caches": _search(gettext_noop("Questions of the last minutes, in memory only")),
     "logs": _staff(gettext_noop("Routes, ids and times; no body of a text"), OPERATE),
+    "recipients": _request(
+        gettext_noop("Whom data went to, their addresses, notices and answers")
+    ),
     "decisions": _request(gettext_noop("Addresses decided on, reasons in free text")),
     "cases": _request(
         gettext_noop("Requests, their reasons, answers and proof; who handled them")
