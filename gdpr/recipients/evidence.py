@@ -17,7 +17,7 @@ from django.db.models import Max, Min
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
-from gdpr.models import Export, RecipientKind
+from gdpr.models import Export, Recipient, RecipientKind
 from gdpr.processing.safeguards import host_of
 from memory import webhooks, workspace_settings
 from memory.accounts import mail
@@ -99,6 +99,13 @@ def doubt_words(code: str) -> str:
     if not sentence:
         return ""
     return gettext(sentence).format(days=webhooks.RETENTION.days)
+
+
+def receives(row: Recipient) -> str:
+    """Return what a stored recipient receives; of one added by hand the words."""
+    if row.kind in RECEIVES:
+        return gettext(RECEIVES[row.kind])
+    return row.received
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

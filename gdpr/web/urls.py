@@ -6,6 +6,7 @@ from django.urls import path
 
 from gdpr.web import (
     case_views,
+    recipient_views,
     report_views,
     retention_views,
     subject_views,
@@ -38,6 +39,30 @@ urlpatterns = [
         "cases/<str:case_id>/certificate.json",
         views.certificate_file,
         name="certificate_file",
+    ),
+    # Recipients
+    path(
+        "cases/<str:case_id>/recipients/",
+        recipient_views.of_case,
+        name="case_recipients",
+    ),
+    *(
+        path(
+            f"cases/<str:case_id>/recipients/<str:recipient_id>/{part}", view, name=name
+        )
+        for part, view, name in (
+            ("notify/", recipient_views.notify, "notify_recipient"),
+            ("not-possible/", recipient_views.decline, "decline_notice"),
+            ("answer/", recipient_views.answer, "answer_of_recipient"),
+            ("notice.txt", recipient_views.letter, "notice_letter"),
+        )
+    ),
+    path("recipients/", recipient_views.index, name="recipients"),
+    path("recipients/days/", recipient_views.change_days, name="answer_days"),
+    path(
+        "recipients/addresses/<int:contact_id>/remove/",
+        recipient_views.remove_contact,
+        name="remove_recipient_contact",
     ),
     # Subjects
     path("subjects/", subject_views.listing, name="subjects"),
