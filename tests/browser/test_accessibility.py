@@ -100,6 +100,9 @@ PAGES: dict[str, tuple[str, int]] = {
     "monthly report": ("/privacy/reports/", 200),
     "register of requests": ("/privacy/reports/register/", 200),
     "record of processing": ("/privacy/processing/", 200),
+    "recipients": ("/privacy/recipients/", 200),
+    "recipients of a case": ("/privacy/cases/{case}/recipients/", 200),
+    "recipients, notified": ("/privacy/cases/{notified}/recipients/", 200),
     "calendar of deadlines": ("/privacy/calendar/", 200),
     "privacy settings": ("/privacy/settings/", 200),
     "find": ("/find/?find=e", 200),
@@ -152,6 +155,7 @@ def page_urls(shared_world: World, settings: Any) -> dict[str, str]:
         "run": str(running.pk),
         "case": case.id,
         "subject": subject.id,
+        "notified": gdpr_operations.notified(shared_world).case_id,
         "retention": gdpr_operations.retention_rule(shared_world).id,
         "invitation": invitations.link_path(guest, by=admin).split("/")[3],
     }
