@@ -33,7 +33,7 @@ CONTACTS = "/recipient_contacts"
 Language = Literal["en", "de"]
 
 
-class RecipientIn(Strict):
+class CaseRecipientIn(Strict):
     """A recipient to add; `received` says what identifies the data at their side."""
 
     name: str = Field(min_length=1, max_length=contacts.NAME_CHARS, pattern=NO_NUL)
@@ -84,7 +84,7 @@ class DisclosureOut(Schema):
     last_at: Stamp | None
 
 
-class RecipientOut(DisclosureOut):
+class CaseRecipientOut(DisclosureOut):
     """A recipient of a case, with its notice and its answer."""
 
     id: str
@@ -107,10 +107,10 @@ class RecipientOut(DisclosureOut):
     answer_due: Stamp | None
 
 
-class RecipientsOut(Schema):
+class CaseRecipientsOut(Schema):
     """A page of recipients; before a run `expected` has what its plan shows."""
 
-    items: list[RecipientOut]
+    items: list[CaseRecipientOut]
     next_cursor: str | None
     expected: list[DisclosureOut]
 
@@ -170,7 +170,7 @@ def _recipient(
 
 
 # ── Recipients of a case ─────────────────────────────────────────────────────
-@router.get(LIST, response=RecipientsOut, operation_id="list_recipients")
+@router.get(LIST, response=CaseRecipientsOut, operation_id="list_recipients")
 def list_recipients(
     request: ApiRequest, case_id: str, query: Query[PrivacyPageQuery]
 ) -> dict[str, Any]:
@@ -188,8 +188,10 @@ def list_recipients(
     }
 
 
-@router.post(LIST, response={201: RecipientOut}, operation_id="add_recipient")
-def add(request: ApiRequest, case_id: str, data: RecipientIn) -> Status[dict[str, Any]]:
+@router.post(LIST, response={201: CaseRecipientOut}, operation_id="add_recipient")
+def add(
+    request: ApiRequest, case_id: str, data: CaseRecipientIn
+) -> Status[dict[str, Any]]:
     """Add a recipient by hand; its notice goes out once the run is complete.
 
     An e-mail address is noted for the workspace. Codes: `no_notices`, `bad_email`,
@@ -200,7 +202,9 @@ def add(request: ApiRequest, case_id: str, data: RecipientIn) -> Status[dict[str
     return Status(201, _present(row))
 
 
-@router.post(ROW + "/notify", response=RecipientOut, operation_id="notify_recipient")
+@router.post(
+    ROW + "/notify", response=CaseRecipientOut, operation_id="notify_recipient"
+)
 def notify(
     request: ApiRequest, case_id: str, recipient_id: str, data: NotifyIn
 ) -> dict[str, Any]:
@@ -215,7 +219,7 @@ def notify(
 
 
 @router.post(
-    ROW + "/not_possible", response=RecipientOut, operation_id="decline_notice"
+    ROW + "/not_possible", response=CaseRecipientOut, operation_id="decline_notice"
 )
 def not_possible(
     request: ApiRequest, case_id: str, recipient_id: str, data: NoNoticeIn
@@ -226,7 +230,9 @@ def not_possible(
     return _present(declined)
 
 
-@router.post(ROW + "/answer", response=RecipientOut, operation_id="answer_of_recipient")
+@router.post(
+    ROW + "/answer", response=CaseRecipientOut, operation_id="answer_of_recipient"
+)
 def answer(
     request: ApiRequest, case_id: str, recipient_id: str, data: AnswerIn
 ) -> dict[str, Any]:
