@@ -178,9 +178,7 @@ def list_recipients(
     case = transitions.case(request.auth, case_id)
     page = queries.page(request.auth, case, query.page())
     days = contacts.answer_days(case.workspace_id)
-    expected: list[Disclosure] = []
-    if not page.items and case.closed_at is None:
-        expected = listing.preview(case)
+    expected: list[Disclosure] = [] if query.cursor else listing.expected(case)
     return {
         "items": [_row(row, days) for row in page.items],
         "next_cursor": page.next_cursor,

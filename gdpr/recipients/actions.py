@@ -174,7 +174,7 @@ def notify_by_hand(row: Recipient, *, by: Actor) -> Recipient:
     _require_complete(row)
     # A message to a webhook that was paused meanwhile waits for ever.
     waiting = (NoticeState.WAITING, NoticeState.QUEUED)
-    states = (*_SENDABLE, *waiting, NoticeState.INFO)
+    states = (*_SENDABLE, *waiting)
     return _move(
         row, states, "recipient_notified", by,
         state=NoticeState.NOTIFIED, way=NoticeWay.HAND, notified_at=timezone.now(),

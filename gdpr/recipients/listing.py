@@ -185,7 +185,12 @@ def erase_texts(workspace_id: str, subject_ref: str) -> int:
     return count + rows.exclude(answer_note="").update(answer_note=transitions.ERASED)
 
 
-def preview(case: Case) -> list[Disclosure]:
-    """Return the recipients of a case that has a plan and none stored yet."""
-    plan = cases.latest_plan(case)
-    return of_plan(plan) if plan is not None else []
+def expected(case: Case, plan: CasePlan | None = None) -> list[Disclosure]:
+    """Return the recipients by the newest plan, until a run stores them; else none."""
+    if case.closed_at is not None:
+        return []
+    stored = Recipient.objects.filter(workspace_id=case.workspace_id, case_id=case.pk)
+    if stored.exclude(kind=RecipientKind.OTHER).exists():
+        return []
+    newest = plan or cases.latest_plan(case)
+    return of_plan(newest) if newest is not None else []

@@ -85,7 +85,7 @@ class Line:
 
     @property
     def may_note_by_hand(self) -> bool:
-        waiting = (NoticeState.WAITING, NoticeState.QUEUED, NoticeState.INFO)
+        waiting = (NoticeState.WAITING, NoticeState.QUEUED)
         is_due = self.is_complete and self.row.state in waiting
         return self.may_notify or is_due
 
@@ -118,10 +118,6 @@ class CasePanel:
     def is_shown(self) -> bool:
         return bool(self.lines or self.expected)
 
-    @property
-    def shown_count(self) -> int:
-        return len(self.lines) or len(self.expected)
-
 
 def lines_of(rows: list[Recipient], *, with_ways: bool = False) -> list[Line]:
     """Return rows of one workspace as lines; with the ways that are open now."""
@@ -147,9 +143,7 @@ def panel(actor: Actor, detail: CaseDetail) -> CasePanel:
     """Return what the page of a case shows of its recipients."""
     case = detail.case
     page = queries.page(actor, case, PageQuery(limit=SHOWN_IN_CASE))
-    expected: list[Disclosure] = []
-    if not page.items and detail.plan is not None and case.closed_at is None:
-        expected = listing.of_plan(detail.plan)
+    expected = listing.expected(case, detail.plan)
     counts = queries.case_counts(actor, case)
     return CasePanel(counts, lines_of(page.items), expected)
 

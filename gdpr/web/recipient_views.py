@@ -57,12 +57,12 @@ def _of_case(
 ) -> HttpResponse:
     actor = pages.actor(request)
     page = queries.page(actor, case, _page_query(request))
-    has_stored = bool(page.items) or case.closed_at is not None
+    is_first = not request.GET.get("cursor")
     context = {
         "case": case,
         "form": form,
         "lines": recipient_lines.lines_of(page.items, with_ways=True),
-        "expected": [] if has_stored else listing.preview(case),
+        "expected": listing.expected(case) if is_first else [],
         "next_cursor": page.next_cursor,
         "counts": queries.case_counts(actor, case),
         "is_notified": case.kind in listing.NOTIFIED_CASES,

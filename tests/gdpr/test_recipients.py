@@ -22,6 +22,7 @@ from gdpr.models import (
     RecipientKind,
     Subject,
 )
+from gdpr.pagination import PageQuery
 from gdpr.recipients import actions, contacts, evidence, listing, queries
 from gdpr.recipients.actions import NewAnswer, NewRecipient
 from memory import webhooks
@@ -166,9 +167,9 @@ def test_the_plan_shows_them_before(world: World) -> None:
     maria, hook = erasing.maria(world), make.hook(world)
     make.message(hook, f"{NAME} is red")
     case = erasing.opened(world, maria)
-    assert listing.preview(case) == []
+    assert listing.expected(case) == []
     dry_run.make(case, by=world.actor("compliance"))
-    (line,) = listing.preview(case)
+    (line,) = listing.expected(case)
     assert (line.ref, line.is_certain) == (hook.pk, True)
     assert not Recipient.objects.exists()
 
@@ -404,4 +405,4 @@ def test_who_may_change_what(world: World) -> None:
     with pytest.raises(errors.NotFound):
         actions.decline(row, "not_possible", "x", by=world.actor("stranger"))
     with pytest.raises(errors.NotFound):
-        queries.page(world.actor("stranger"), case, queries.PageQuery())
+        queries.page(world.actor("stranger"), case, PageQuery())

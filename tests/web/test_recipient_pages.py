@@ -178,3 +178,15 @@ def test_who_sees_and_who_acts(
     for name in ("notify_recipient", "decline_notice", "answer_of_recipient"):
         assert page.post(_act(name, row), {"way": "hand"}).status_code == acting
     assert page.post(_list(case.id), {}).status_code in (acting, 422)
+
+
+def test_one_added_by_hand_stands_beside_those_that_the_plan_shows(
+    world: World,
+) -> None:
+    make.hook(world, "https://older.example/in", days=90)
+    case = erasing.opened(world, erasing.maria(world))
+    make.by_hand(world, case)
+    dry_run.make(case, by=world.actor("compliance"))
+    text = world.page("compliance").get(_list(case.id)).content.decode()
+    assert "older.example" in text
+    assert "Print shop" in text
