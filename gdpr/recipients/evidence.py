@@ -70,6 +70,10 @@ DOUBTS: Final[dict[str, str]] = {
         "The webhook was removed, and its messages with it: whether one was about the"
         " person is not known."
     ),
+    "setup_removed": gettext_noop(
+        "The set-up was removed, and its address with it: whether something was about"
+        " the person is not known."
+    ),
     "unconfirmed": gettext_noop(
         "A message about the person was sent, and its receipt was not confirmed."
     ),
@@ -261,8 +265,18 @@ def _gateways(workspace_id: str, gateway_rows: frozenset[str]) -> Iterator[Discl
             ref=setup.pk,
             name=host_of(setup.base_url),
             doubt="" if is_theirs else "not_noted",
-            first_at=setup.updated_at,
         )
+    rows = JournalEntry.objects.filter(
+        workspace_id=workspace_id, entry_type="gateway_setup.removed", erased_at=None
+    )
+    for entry in rows.order_by("-seq")[:MAX_REMOVED]:
+        if setup_id := entry.refs.get("setup_id"):
+            yield Disclosure(
+                kind=RecipientKind.GATEWAY,
+                ref=str(setup_id)[:64],
+                doubt="setup_removed",
+                last_at=entry.ts,
+            )
 
 
 def _provider(workspace_id: str) -> Iterator[Disclosure]:

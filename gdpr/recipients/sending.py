@@ -46,7 +46,9 @@ BUDGET_SECONDS: Final = 30.0
 SEALED_DAYS: Final = 14
 # Why a notice did not arrive; stored in English.
 GONE: Final = gettext_noop("The webhook is not here any more.")
-NO_WAY: Final = gettext_noop("No address is noted, or no mail server is set.")
+NO_WAY: Final = gettext_noop(
+    "No address is noted, no mail server is set, or the webhook is paused or removed."
+)
 OTHER_PROVIDER: Final = gettext_noop("Another remote provider is set now.")
 EXPIRED: Final = gettext_noop(
     "The identifiers to forget were kept for as long as they may be."

@@ -26,6 +26,7 @@ from gdpr.pagination import PageQuery
 from gdpr.recipients import actions, contacts, evidence, listing, queries
 from gdpr.recipients.actions import NewAnswer, NewRecipient
 from memory import webhooks
+from memory.integrations.gateway import settings as gateway_settings
 from memory.models import (
     DeliveryStatus,
     GatewaySetup,
@@ -115,6 +116,9 @@ def test_a_gateway_is_certain_where_it_signs_in_as_the_person(world: World) -> N
     lines = _kinds(world, maria).values()
     doubts = {line.doubt for line in lines if line.kind == RecipientKind.GATEWAY}
     assert doubts == {"", "not_noted"}
+    shared = GatewaySetup.objects.get(agent=None)
+    gateway_settings.remove(shared.pk, by=world.actor("owner"))
+    assert _kinds(world, maria)[shared.pk].doubt == "setup_removed"
 
 
 def test_a_remote_provider_is_possible_once_it_was_chosen(world: World) -> None:
