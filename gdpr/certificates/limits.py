@@ -47,8 +47,8 @@ REQUESTS_STAY: Final = gettext_noop(
 )
 RECIPIENTS: Final = gettext_noop(
     "What recipients on record received, or may have received: of {count}, notices to"
-    " {open} were not out yet when this was issued; it does not say that any of them"
-    " erased or corrected something."
+    " {open} were not out yet when this was issued; this certificate does not say that"
+    " any of them erased or corrected something."
 )
 SEALED_FOR_PROVIDER: Final = gettext_noop(
     "The identifiers that the remote provider is asked to forget: they are kept"
