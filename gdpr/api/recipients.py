@@ -18,8 +18,7 @@ from gdpr.models import (
     RecipientAnswer,
     RecipientContact,
 )
-from gdpr.recipients import actions, contacts, listing, queries
-from gdpr.recipients import evidence as sources
+from gdpr.recipients import actions, contacts, listing, queries, sentences
 from gdpr.recipients.actions import NewAnswer, NewRecipient
 from gdpr.recipients.evidence import Disclosure
 from memory.api.request import ApiRequest
@@ -151,9 +150,9 @@ def _row(row: Recipient, days: int) -> dict[str, Any]:
     due: datetime | None = queries.answer_due(row, days)
     return {
         **{name: getattr(row, name) for name in _FIELDS},
-        "receives": sources.receives(row),
+        "receives": sentences.receives(row),
         "is_certain": not row.doubt,
-        "doubt_words": sources.doubt_words(row.doubt),
+        "doubt_words": sentences.doubt_words(row.doubt),
         "answer_due": due,
     }
 

@@ -20,7 +20,7 @@ from gdpr.models import (
     RecipientAnswer,
 )
 from gdpr.pagination import PageQuery
-from gdpr.recipients import contacts, evidence, listing, queries, sending, ways
+from gdpr.recipients import contacts, listing, queries, sending, sentences, ways
 from gdpr.recipients.evidence import Disclosure
 from gdpr.recipients.queries import NoticeCounts
 from memory import http_out
@@ -54,11 +54,11 @@ class Line:
 
     @property
     def receives(self) -> str:
-        return evidence.receives(self.row)
+        return sentences.receives(self.row)
 
     @property
     def doubt(self) -> str:
-        return evidence.doubt_words(self.row.doubt)
+        return sentences.doubt_words(self.row.doubt)
 
     @property
     def fault(self) -> str:

@@ -44,6 +44,7 @@ GOOD: dict[str, Any] = {
     "intake": True,
     "controller": "Acme AG",
     "controller_contact": "privacy@acme.example",
+    "recipient_answer_days": 7,
     "dpo_contact": "Dora Pohl, +41 61 000 00 00",
 }
 BAD: dict[str, list[Any]] = {
