@@ -28,6 +28,7 @@ from gdpr.api.exports import router as exports_router
 from gdpr.api.holds import router as holds_router
 from gdpr.api.letters import router as letters_router
 from gdpr.api.one_call import router as one_call_router
+from gdpr.api.recipients import router as recipients_router
 from gdpr.api.reports import router as reports_router
 from gdpr.api.requests import router as requests_router
 from gdpr.api.retention import router as retention_router
@@ -120,6 +121,7 @@ for prefix, router in (
     ("/gdpr", subjects_router),
     ("/gdpr", certificates_router),
     ("/gdpr", exports_router),
+    ("/gdpr", recipients_router),
     ("/gdpr", reports_router),
     ("/admin", one_call_router),
     ("/tools", tools_router),

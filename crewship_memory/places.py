@@ -172,6 +172,7 @@ PLACES: Final = (
 # Pages whose address is not below their tab's.
 OWN_TAB: Final = {
     "privacy:calendar": "privacy:cases",
+    "privacy:recipients": "privacy:cases",
     "privacy:certificate": "privacy:certificates",
     "workspace:crew": "workspace:agents",
 }

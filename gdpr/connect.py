@@ -13,6 +13,7 @@ from gdpr.erasure import readiness
 from gdpr.export import storage
 from gdpr.models import Alias, Subject, Suppression
 from gdpr.processing import controller
+from gdpr.recipients import contacts as recipient_contacts
 from memory import data_folder_adoption
 from memory.installation import keys
 from memory.ports import legal_holds, serving, subject_linker
@@ -29,6 +30,7 @@ def connect() -> None:
     keys.register_check(signing_keys.problem)
     data_folder_adoption.register(lost_keys.FOLLOWER)
     controller.declare()
+    recipient_contacts.declare()
     for model in _WATCHED_MODELS:
         uid = f"gdpr.cache_version.{model.__name__}"
         post_save.connect(cache_version.on_save, sender=model, dispatch_uid=uid)

@@ -13,6 +13,7 @@ from gdpr.erasure import catch_up, process_caches
 from gdpr.export import make as export
 from gdpr.intake import form
 from gdpr.letters import retention as letters_retention
+from gdpr.recipients import sending
 from gdpr.retention import apply as retention
 from gdpr.subjects import backfill
 from memory.jobs import registry as jobs
@@ -37,6 +38,13 @@ def find_new_names(_workspace_id: str) -> Outcome:
 
 def forget_requests(_workspace_id: str) -> Outcome:
     return Outcome({"deleted": form.forget_unconfirmed()})
+
+
+def notify_recipients(_workspace_id: str) -> Outcome:
+    counts = sending.sweep()
+    failed = counts["failed"]
+    fault = f"{failed} notices were given up" if failed else ""
+    return Outcome(counts, fault)
 
 
 def apply_retention(workspace_id: str) -> Outcome:

@@ -210,12 +210,22 @@ def queue_test(hook: Webhook, *, by: Actor) -> WebhookDelivery:
     """Queue a test message."""
     by.require(PERMISSION, hook.workspace_id)
     _require_active(hook)
+    return queue_message(hook, TEST, "A test of this webhook", {})
+
+
+def queue_message(
+    hook: Webhook, event: str, summary: str, payload: dict[str, Any]
+) -> WebhookDelivery:
+    """Queue a message that is no journal entry, in the caller's transaction.
+
+    It goes to a webhook whatever events it chose; a paused one keeps it waiting.
+    """
     fields: dict[str, Any] = {
-        "event": TEST,
+        "event": event,
         "entry_id": None,
         "ts": journal.stamp(timezone.now()),
-        "summary": "A test of this webhook",
-        "payload": {},
+        "summary": summary,
+        "payload": payload,
     }
     row = _pending(hook, fields)
     row.save(force_insert=True)

@@ -62,6 +62,7 @@ class Facts:
     methods: Sequence[str] = ()
     remains: Sequence[str] = ()
     does_not_prove: Sequence[str] = ()
+    recipients: Mapping[str, Any] = field(default_factory=dict)
 
 
 # ── Issuing ──────────────────────────────────────────────────────────────────
@@ -112,6 +113,7 @@ def _content(case: Case, facts: Facts, name: str, now: datetime) -> dict[str, An
         "identity_verified": case.identity_at is not None,
         "identity": statement.identity(case),
         **_checked(case, facts, name, now),
+        **({"recipients": dict(facts.recipients)} if facts.recipients else {}),
         "holders": {name: dict(counts) for name, counts in facts.holders.items()},
         "plan_hash": facts.plan_hash,
         "rows_digest": facts.rows_digest,
@@ -125,7 +127,7 @@ def _content(case: Case, facts: Facts, name: str, now: datetime) -> dict[str, An
 
 def _checked(case: Case, facts: Facts, name: str, now: datetime) -> dict[str, Any]:
     """Return what the certificate says was checked: its verdict and its lists."""
-    left_out = limits.not_searched(case, now, facts.remains)
+    left_out = limits.not_searched(case, now, facts.remains, facts.recipients)
     unsought = sum(not item.sought_in for item in facts.identifiers)
     verdict = statement.of(
         case,

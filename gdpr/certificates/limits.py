@@ -6,7 +6,8 @@ A gap is something this run could have searched and did not, and makes the certi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -15,7 +16,8 @@ from django.utils.translation import gettext_noop
 from gdpr.cases import privacy_settings
 from gdpr.data_map import registry
 from gdpr.matching import forms
-from gdpr.models import Case, CaseKind
+from gdpr.models import OPEN_NOTICES, Case, CaseKind
+from gdpr.recipients import sending
 from gdpr.verification import (
     byte_search,
     postgres,
@@ -42,6 +44,16 @@ BACKUPS_RECTIFIED: Final = gettext_noop(
 REQUESTS_STAY: Final = gettext_noop(
     "The person's own record, and requests about the person with their plans: they say"
     " what was asked and what was there at the time."
+)
+RECIPIENTS: Final = gettext_noop(
+    "What recipients on record received, or may have received: of {count}, notices to"
+    " {open} were not out yet when this was issued; this certificate does not say that"
+    " any of them erased or corrected something."
+)
+SEALED_FOR_PROVIDER: Final = gettext_noop(
+    "The identifiers that the remote provider is asked to forget: they are kept"
+    " encrypted in the database until it answered, or until a job deletes them after"
+    " {days} days."
 )
 # ── Not proved ───────────────────────────────────────────────────────────────
 UNREGISTERED: Final = gettext_noop(
@@ -96,11 +108,15 @@ def not_proved(case: Case, extra: Iterable[str] = ()) -> list[str]:
 
 
 def not_searched(
-    case: Case, now: datetime, remains: Iterable[str] = ()
+    case: Case,
+    now: datetime,
+    remains: Iterable[str] = (),
+    recipients: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
     """Return what was not searched: code, sentence, whether it is a gap.
 
-    ``remains`` are the sentences of the search's report.
+    ``remains`` are the sentences of the search's report, ``recipients`` the counts of
+    ``gdpr.recipients.queries.certified``.
     """
     if case.kind not in ERASING_KINDS:
         return []
@@ -114,7 +130,18 @@ def not_searched(
         for name, sentence in registry.OUT_OF_REACH.items()
         if name != "backups"
     ]
+    lines += [_line("recipients", text) for text in _of_recipients(recipients or {})]
     return [*lines, _line("models", MODELS)]
+
+
+def _of_recipients(recipients: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is known of recipients when a certificate is issued."""
+    if recipients:
+        notices = Counter(recipients["notices"])
+        not_sent = sum(notices[state] for state in OPEN_NOTICES)
+        yield RECIPIENTS.format(count=recipients["listed"], open=not_sent)
+    if recipients.get("is_sealed"):
+        yield SEALED_FOR_PROVIDER.format(days=sending.SEALED_DAYS)
 
 
 def _line(code: str, sentence: str, *, gap: bool = False) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from gdpr.data_map.orphan_files import OrphanFiles
 from gdpr.data_map.process import Caches, Logs
 from gdpr.data_map.quarantine import QUARANTINE
 from gdpr.data_map.recall_log import RECALL_LOG
+from gdpr.data_map.recipients import RECIPIENTS
 from gdpr.matching import patterns
 from gdpr.matching.matcher import Matcher, Name
 from gdpr.models import Alias, Subject, SubjectLink, Via
@@ -66,6 +67,7 @@ ALL: Final[tuple[Holder, ...]] = (
     letters.TEMPLATES,
     letters.LETTERS,
     requests.DECISIONS,
+    RECIPIENTS,
     requests.CASES,
     requests.Subjects(),
 )

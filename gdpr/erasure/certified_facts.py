@@ -20,6 +20,7 @@ from gdpr.data_map.base import Fate, Person
 from gdpr.erasure import execute
 from gdpr.erasure.run_context import Run
 from gdpr.models import GdprAction
+from gdpr.recipients import queries as recipients
 from gdpr.verification.report import Report
 from memory.journal import verify
 from memory.models import ChainHead
@@ -59,6 +60,7 @@ def of(run: Run, report: Report, action: GdprAction) -> Facts:
         methods=methods,
         remains=remains,
         does_not_prove=[UNTOUCHED],
+        recipients=recipients.certified(run.case),
     )
 
 

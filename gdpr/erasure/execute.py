@@ -32,6 +32,7 @@ from gdpr.models import (
     Subject,
     SubjectLink,
 )
+from gdpr.recipients import listing as recipients
 
 BATCH: Final = 50
 MIN_BATCH: Final = 25
@@ -118,6 +119,8 @@ def prepare(run: Run) -> None:
     with run.step("prepare"):
         ledger_row(run)
         failpoints.step("ledgered")
+        # Before the evidence goes with everything else.
+        recipients.store(run.case, run.person_now(), by=run.by)
         if not run.is_rectification:
             announce(run, run.plan.rows)
             failpoints.step("announced")

@@ -18,6 +18,7 @@ from gdpr.erasure import execute, failpoints, finish, process_caches, seal_names
 from gdpr.erasure.run_context import Run, heartbeat
 from gdpr.export import make as export
 from gdpr.models import CaseKind, CaseState, ExportState, StepState
+from gdpr.recipients import listing as recipients
 from gdpr.subjects import consents, restriction
 from memory.installation import identity as installation
 from memory.rules import errors
@@ -150,6 +151,7 @@ def _restrict(run: Run) -> None:
     )
     with run.step("restriction"):
         person = run.person()
+        recipients.store(run.case, person, by=run.by)
         decisions = restriction.RowDecisions(person.confirmed, person.spared_rows)
         restriction.restrict(run.subject, by=run.by, decisions=decisions)
         run.renew_lease()

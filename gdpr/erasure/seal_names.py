@@ -17,6 +17,7 @@ from gdpr.erasure.run_context import DISPLAY_NAME, Run
 from gdpr.matching import patterns
 from gdpr.matching.matcher import Name
 from gdpr.models import Alias, Case, Subject, SubjectLink
+from gdpr.recipients import listing as recipients
 
 
 def seal(run: Run) -> None:
@@ -50,6 +51,7 @@ def _seal_subject(run: Run) -> None:
     failpoints.step("names_sealed")
     _erase_names(subject)
     leases.erase_texts_of(subject.workspace_id, subject.id)
+    recipients.erase_texts(subject.workspace_id, subject.id)
     step = run.steps()["processes"]
     counts = process_caches.flush_everywhere(subject.workspace_id, run.check_lease)
     leases.progress(step, step.done, **counts)

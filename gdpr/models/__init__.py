@@ -35,6 +35,17 @@ from gdpr.models.proofs import (
     GdprAction,
     SigningKey,
 )
+from gdpr.models.recipients import (
+    OPEN_NOTICES,
+    SENT_NOTICES,
+    NoNoticeGround,
+    NoticeState,
+    NoticeWay,
+    Recipient,
+    RecipientAnswer,
+    RecipientContact,
+    RecipientKind,
+)
 from gdpr.models.retention import RetentionPlace, RetentionRule
 from gdpr.models.row_decisions import Ground, RowVerdict, Verdict
 from gdpr.models.subjects import (
@@ -53,6 +64,8 @@ from gdpr.models.subjects import (
 
 __all__ = [
     "OPEN",
+    "OPEN_NOTICES",
+    "SENT_NOTICES",
     "ActionKind",
     "ActionStatus",
     "AddressSource",
@@ -84,8 +97,15 @@ __all__ = [
     "LetterWay",
     "Lifting",
     "LiveProcess",
+    "NoNoticeGround",
+    "NoticeState",
+    "NoticeWay",
     "PeopleStamp",
     "ProcessingPurpose",
+    "Recipient",
+    "RecipientAnswer",
+    "RecipientContact",
+    "RecipientKind",
     "RetentionPlace",
     "RetentionRule",
     "RowVerdict",

@@ -35,6 +35,7 @@ class ActionKind(models.TextChoices):
     DECIDE = "decide", gettext_lazy("Rows decided")
     SETTINGS = "settings", gettext_lazy("Safeguard switched off")
     ANSWER = "answer", gettext_lazy("Letter sent")
+    NOTIFY = "notify", gettext_lazy("Recipient notified")
 
 
 class ActionStatus(models.TextChoices):

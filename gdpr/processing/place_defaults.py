@@ -125,6 +125,9 @@ PROPOSALS: Final[dict[str, Proposal]] = {
     "letter_templates": _request(
         gettext_noop("Texts that letters start from; who changed them")
     ),
+    "recipients": _request(
+        gettext_noop("Whom data went to, their addresses, notices and answers")
+    ),
     "decisions": _request(gettext_noop("Addresses decided on, reasons in free text")),
     "cases": _request(
         gettext_noop("Requests, their reasons, answers and proof; who handled them")

@@ -33,7 +33,7 @@ class Recipient:
     places: tuple[str, ...]
 
 
-def _host(address: str) -> str:
+def host_of(address: str) -> str:
     return urlsplit(address).hostname or ""
 
 
@@ -60,7 +60,7 @@ def _services(workspace_id: str) -> list[Recipient]:
             gettext("Turns of conversations, to recall and to keep memories"),
             ("gateway",),
         )
-        for host in sorted({_host(address) for address in addresses})
+        for host in sorted({host_of(address) for address in addresses})
     ]
     provider_name = workspace_settings.value(workspace_id, declarations.PROVIDER)
     address = workspace_settings.value(workspace_id, declarations.REMOTE_URL)
@@ -69,7 +69,7 @@ def _services(workspace_id: str) -> list[Recipient]:
         if provider_name != remote.NAME:
             receives = gettext("Nothing new: another provider is chosen now")
         services.append(
-            Recipient("provider", _host(address), receives, ("records", "providers"))
+            Recipient("provider", host_of(address), receives, ("records", "providers"))
         )
     return services
 
@@ -79,11 +79,11 @@ def _installation() -> list[Recipient]:
     services = []
     if settings.EMBEDDER == "ollama":
         receives = gettext("Texts and questions, to compute vectors")
-        host = _host(settings.OLLAMA_HOST) or settings.OLLAMA_HOST
+        host = host_of(settings.OLLAMA_HOST) or settings.OLLAMA_HOST
         services.append(Recipient("embedder", host, receives, VECTORS))
     if settings.CONSOLIDATE_MODEL:
         receives = gettext("Entries of the journal, to draw rules from them")
-        host = _host(settings.OLLAMA_HOST) or settings.OLLAMA_HOST
+        host = host_of(settings.OLLAMA_HOST) or settings.OLLAMA_HOST
         services.append(Recipient("model", host, receives, ("journal", "proposals")))
     if mail.server_set():
         receives = gettext(

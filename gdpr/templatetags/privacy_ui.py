@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from gdpr.web import case_words, readings
+from gdpr.web import case_words, readings, recipient_lines
 
 register = template.Library()
 
@@ -22,3 +22,9 @@ def reading(text: str) -> str:
 def written(text: str) -> str:
     """Return what a person wrote in a case, or that it was erased."""
     return case_words.written(text)
+
+
+@register.filter
+def way_words(way: str) -> str:
+    """Return what a button that sends a notice by a way says."""
+    return recipient_lines.way_words(way)

@@ -38,7 +38,13 @@ from gdpr.models import (
     StepState,
 )
 from gdpr.subjects import suggested_aliases
-from gdpr.web import case_headline, case_words, doubt_groups, progress_line
+from gdpr.web import (
+    case_headline,
+    case_words,
+    doubt_groups,
+    progress_line,
+    recipient_lines,
+)
 from memory.figures import decimal
 from memory.jobs.work import Work
 from memory.rules import errors
@@ -98,6 +104,7 @@ class CasePage:
     undecided: int = 0
     common: int = 0
     doubts: dict[str, Any] = field(default_factory=dict)
+    recipients: recipient_lines.CasePanel | None = None
 
     @property
     def can_decide(self) -> bool:
@@ -318,4 +325,5 @@ def of(actor: Actor, case: Case) -> CasePage:
         undecided=0 if case.closed_at else _undecided_addresses(detail),
         common=0 if case.closed_at else _common_aliases(case),
         doubts=dry_run.doubts(detail.plan),
+        recipients=recipient_lines.panel(actor, detail),
     )

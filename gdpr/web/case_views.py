@@ -26,6 +26,7 @@ from gdpr.cases.workflow import NewCase
 from gdpr.letters import bulk as letters_bulk
 from gdpr.letters import occasions
 from gdpr.models import Case, CaseKind, Subject
+from gdpr.recipients import queries as recipients
 from gdpr.reports import case_list as case_list_file
 from gdpr.subjects import access_log
 from gdpr.subjects import registry as subjects
@@ -99,6 +100,7 @@ def _list_page(
         "lines": lines,
         "next_cursor": page.next_cursor,
         "numbers": overview.case_counts(actor),
+        "notices": recipients.open_counts(actor),
         "is_narrow": any(request.GET.get(name) for name in form.fields),
         "rules": rules,
         "people": people,

@@ -8,6 +8,7 @@ from gdpr.web import (
     bundle_views,
     case_views,
     letter_urls,
+    recipient_views,
     report_views,
     retention_views,
     subject_views,
@@ -42,6 +43,30 @@ urlpatterns = [
         name="certificate_file",
     ),
     *letter_urls.PATHS,
+    # Recipients
+    path(
+        "cases/<str:case_id>/recipients/",
+        recipient_views.of_case,
+        name="case_recipients",
+    ),
+    *(
+        path(
+            f"cases/<str:case_id>/recipients/<str:recipient_id>/{part}", view, name=name
+        )
+        for part, view, name in (
+            ("notify/", recipient_views.notify, "notify_recipient"),
+            ("not-possible/", recipient_views.decline, "decline_notice"),
+            ("answer/", recipient_views.answer, "answer_of_recipient"),
+            ("notice.txt", recipient_views.letter, "notice_letter"),
+        )
+    ),
+    path("recipients/", recipient_views.index, name="recipients"),
+    path("recipients/days/", recipient_views.change_days, name="answer_days"),
+    path(
+        "recipients/addresses/<int:contact_id>/remove/",
+        recipient_views.remove_contact,
+        name="remove_recipient_contact",
+    ),
     # Subjects
     path("subjects/", subject_views.listing, name="subjects"),
     path("subjects/new/", subject_views.new, name="new_subject"),

@@ -25,15 +25,20 @@ from gdpr.models import (
     Hold,
     Letter,
     LetterTemplate,
+    Recipient,
     RetentionRule,
     Subject,
     Suppression,
 )
+from gdpr.recipients import actions as recipient_actions
+from gdpr.recipients import contacts as recipient_contacts
+from gdpr.recipients.actions import NewRecipient
 from gdpr.retention import rules as retention_rules
 from gdpr.retention.rules import NewRule
 from gdpr.subjects import registry as subjects
 from gdpr.subjects.registry import NewAlias
 from tests.gdpr import kit
+from tests.gdpr import recipients as of_recipients
 from tests.gdpr import requests as make
 from tests.world import World
 
@@ -135,6 +140,36 @@ def letter_text(world: World) -> str:
     return "occasion=received&language=en&version=1"
 
 
+def recipient(world: World) -> Recipient:
+    """Return a recipient of the person's case, which is complete."""
+    if "recipient" not in world.kept:
+        new = NewRecipient(name="Print shop")
+        world.kept["recipient"] = recipient_actions.add(
+            case(world), new, by=world.system()
+        )
+        of_recipients.complete(case(world))
+    row: Recipient = world.kept["recipient"]
+    return row
+
+
+def notified(world: World) -> Recipient:
+    """Return the recipient, notified by hand."""
+    if "notified" not in world.kept:
+        row = of_recipients.fresh(recipient(world))
+        world.kept["notified"] = recipient_actions.notify_by_hand(
+            row, by=world.system()
+        )
+    row = world.kept["notified"]
+    assert isinstance(row, Recipient)
+    return row
+
+
+def contact(world: World) -> str:
+    """Return the id of an address of a recipient."""
+    row = recipient_contacts.put("shop", "dpo@shop.example", by=world.system())
+    return str(row.pk)
+
+
 def _merging(world: World) -> Any:
     return {"into": make.subject(world).id}
 
@@ -149,6 +184,8 @@ PARTS: Final[dict[str, Callable[[World], str]]] = {
     "rule_id": lambda world: retention_rule(world).pk,
     "certificate_id": lambda world: certified(world).pk,
     "export_id": lambda world: exported(world).pk,
+    "recipient_id": lambda world: recipient(world).pk,
+    "contact_id": lambda world: contact(world),
     "place": lambda _: "journal",
     "letter_id": lambda world: letter(world).pk,
 }
@@ -185,6 +222,7 @@ def _holding(_: World) -> Any:
 _REASON: Final = {"reason": "because"}
 _PATH: Final = "/gdpr/cases/{case_id}"
 _SUBJECT: Final = "/gdpr/subjects/{subject_id}"
+_RECIPIENT: Final = f"{_PATH}/recipients/{{recipient_id}}"
 _HOLDS: Final = "/gdpr/subjects/{subject_id}/holds"
 #                own ope com vie age red loo str nob exp rev
 _LIST: Final = "200 403 200 403 403 403 200 200 401 401 401"
@@ -258,6 +296,23 @@ ROWS: Final[tuple[tuple[Any, ...], ...]] = (
      "200 403 403 403 403 403 403 404 401 401 401", lambda _: {"active": False}),
     ("remove_retention_rule", "delete", "/gdpr/retention/{rule_id}",
      "204 403 403 403 403 403 403 404 401 401 401"),
+    ("list_recipients", "get", f"{_PATH}/recipients", _READ),
+    ("add_recipient", "post", f"{_PATH}/recipients", _MAKE,
+     lambda _: {"name": "Print shop"}),
+    ("notify_recipient", "post", f"{_RECIPIENT}/notify", _WRITE,
+     lambda _: {"way": "hand"}),
+    ("decline_notice", "post", f"{_RECIPIENT}/not_possible", _WRITE,
+     lambda _: {"ground": "not_possible", **_REASON}),
+    ("answer_of_recipient", "post", f"{_RECIPIENT}/answer", _WRITE,
+     lambda _: {"answer": "not_held"}, None, notified),
+    ("read_notice", "get", f"{_RECIPIENT}/notice",
+     "200 403 200 403 403 403 403 404 401 401 401"),
+    ("list_recipient_contacts", "get", "/gdpr/recipient_contacts", _LIST),
+    ("set_recipient_contact", "put", "/gdpr/recipient_contacts",
+     "200 403 200 403 403 403 403 200 401 401 401",
+     lambda _: {"name": "shop", "email": "dpo@shop.example"}),
+    ("remove_recipient_contact", "delete", "/gdpr/recipient_contacts/{contact_id}",
+     "204 403 204 403 403 403 403 404 401 401 401"),
     ("list_exports", "get", "/gdpr/exports", _LIST),
     ("make_export", "post", "/gdpr/exports",
      "202 403 202 403 403 403 403 404 401 401 401",

@@ -44,6 +44,11 @@ TESTS: Final = {
     "gdpr.certificates.limits.MODELS": _OUT_OF_REACH,
     "gdpr.certificates.limits.REQUESTS_STAY": "tests/gdpr/test_rectification_exports.py"
     "::test_a_correction_after_an_export_is_complete",
+    "gdpr.certificates.limits.RECIPIENTS": "tests/gdpr/test_recipients.py::"
+    "test_a_certificate_counts_the_notices_that_are_not_out_yet",
+    "gdpr.certificates.limits.SEALED_FOR_PROVIDER": "tests/gdpr/"
+    "test_recipient_notices.py::"
+    "test_identifiers_are_kept_no_longer_than_the_certificate_says",
     "gdpr.certificates.limits.BACKUPS": _LISTS
     + "test_backups_are_named_with_their_day",
     "gdpr.certificates.limits.BACKUPS_RECTIFIED": _LISTS

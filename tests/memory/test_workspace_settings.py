@@ -45,6 +45,7 @@ GOOD: dict[str, Any] = {
     "intake": True,
     "controller": "Acme AG",
     "controller_contact": "privacy@acme.example",
+    "recipient_answer_days": 7,
     "dpo_contact": "Dora Pohl, +41 61 000 00 00",
     "supervisory_authority": "The authority of Basel",
     "automated_decisions": "No agent decides alone.",
