@@ -14,6 +14,7 @@ from gdpr.models.cases import (
     IdentityGround,
     StepState,
 )
+from gdpr.models.covered_words import ExportWord, RememberedWord, WordVerdict
 from gdpr.models.erasure_marks import ErasureMark
 from gdpr.models.intake import IntakeRequest
 from gdpr.models.month import CalendarFeed, ProcessingPurpose
@@ -62,6 +63,7 @@ __all__ = [
     "ErasureMark",
     "Export",
     "ExportState",
+    "ExportWord",
     "ForgetOrder",
     "GdprAction",
     "Ground",
@@ -72,6 +74,7 @@ __all__ = [
     "LiveProcess",
     "PeopleStamp",
     "ProcessingPurpose",
+    "RememberedWord",
     "RetentionPlace",
     "RetentionRule",
     "RowVerdict",
@@ -83,4 +86,5 @@ __all__ = [
     "UnknownName",
     "Verdict",
     "Via",
+    "WordVerdict",
 ]
