@@ -117,10 +117,14 @@ def _written(text: str) -> Iterator[Span]:
                 continue
             is_own = not proximity.is_role(address.kind, address.value)
             yield Span(address.start, address.end, Kind.EMAIL, is_own)
-        elif address.kind == "handle" and text[address.end : address.end + 1] not in (
-            *"/(=",
-        ):
+        elif address.kind == "handle" and not _is_code(text, address):
             yield Span(address.start, address.end, Kind.HANDLE, surely=False)
+
+
+def _is_code(text: str, address: proximity.Address) -> bool:
+    """Whether a handle is a decorator or a package of program code."""
+    is_called = text[address.end : address.end + 1] in tuple("/(=")
+    return is_called or "." in address.value
 
 
 # ── Telephone ────────────────────────────────────────────────────────────────

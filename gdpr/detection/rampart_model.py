@@ -25,6 +25,8 @@ FOLDER: Final = Path(__file__).resolve().parent / "rampart"
 # The model was trained on short texts; it finds less in longer ones.
 WINDOW_PIECES: Final = 128
 CONTEXT_PIECES: Final = 16
+# More pieces say no more of a word.
+WORD_PIECES: Final = 32
 # BERT's words: letters with their accents, or one other sign.
 _WORD: Final = re.compile(r"(?:[^\W_]|[\u0300-\u036f])+|[^\w\s]|_")
 # What the model can read at all: a word in Latin letters.
@@ -139,7 +141,9 @@ def words(text: str) -> Iterator[Word]:
 
 def _tokens(text: str, tokenizer: Tokenizer) -> Iterator[_Token]:
     encode = functools.lru_cache(maxsize=4_096)(
-        lambda word: tokenizer.encode(base.sendable(word.translate(_PLAIN)))[1:-1]
+        lambda word: tokenizer.encode(base.sendable(word.translate(_PLAIN)))[1:-1][
+            :WORD_PIECES
+        ]
     )
     position = 0
     for match in _WORD.finditer(text):

@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from gdpr.data_map.covered_words import Sighting
 from gdpr.detection import find as detection
 from gdpr.detection.find import Kind
 from gdpr.export.bundle import Collection, OtherPeople
+from gdpr.matching.common_words import WORDS
 from gdpr.models import WordVerdict
 from memory.journal import append as journal
 from memory.models import Agent, Crew, Workspace
@@ -133,25 +134,22 @@ class _Reader:
 
     # ── After all texts ──────────────────────────────────────────────────────
     def finish(self) -> Reading:
-        """Return what was read, with the names that stand there once more."""
-        parts = {
-            part
-            for word in self.words.values()
-            if word.surely and word.kind == Kind.NAME and " " in word.text
-            for part in word.text.casefold().split()
-        }
-        for word in self.words.values():
-            if word.kind == Kind.NAME and word.text.casefold() in parts:
-                # A part of somebody's whole name is their name.
-                word.surely = True
+        """Return what was read, with names that stand there once more.
+
+        A whole name that the detector knew in one text may be missed in another, and so
+        may a part of it; a part of somebody's whole name is theirs.
+        """
         by_first: dict[str, list[Word]] = {}
-        for word in self.words.values():
+        parts: set[str] = set()
+        for word in list(self.words.values()):
             if word.kind == Kind.NAME and " " in word.text:
-                first = _NAME_WORD.match(word.text)
-                if first:
-                    by_first.setdefault(first[0].casefold(), []).append(word)
+                letters = _NAME_WORD.findall(word.text.casefold())
+                by_first.setdefault(letters[0], []).append(word)
+                parts.update(letters if word.surely else ())
+        parts -= self._own_words | self._actors | WORDS
         for text, rows in self.spans.items():
-            self._add_repeats(text, rows, by_first)
+            if by_first:
+                self._add_repeats(text, rows, by_first, parts)
             for start, end, digest in rows:
                 self._count(text, start, end, self.words[digest])
         spans = {text: tuple(sorted(rows)) for text, rows in self.spans.items() if rows}
@@ -162,15 +160,26 @@ class _Reader:
         text: str,
         rows: list[tuple[int, int, str]],
         by_first: Mapping[str, Iterable[Word]],
+        parts: Container[str],
     ) -> None:
-        """Add whole names that the detector knew in another text and missed here."""
-        for match in _NAME_WORD.finditer(text) if by_first else ():
-            for word in by_first.get(match[0].casefold(), ()):
-                start, end = match.start(), match.start() + len(word.text)
+        for match in _NAME_WORD.finditer(text):
+            start, folded = match.start(), match[0].casefold()
+            for word in by_first.get(folded, ()):
+                end = start + len(word.text)
                 is_same = text[start:end].casefold() == word.text.casefold()
-                is_free = not any(s < end and start < e for s, e, _ in rows)
-                if is_same and is_free and not text[end : end + 1].isalnum():
+                is_whole = is_same and not text[end : end + 1].isalnum()
+                if is_whole and _is_free(rows, start, end):
                     rows.append((start, end, word.digest))
+            is_part = folded in parts and match[0][0].isupper()
+            if is_part and _is_free(rows, start, match.end()):
+                part = self._word(match[0], Kind.NAME)
+                rows.append((start, match.end(), part.digest))
+            if is_part and self._digest(match[0], Kind.NAME) in self.words:
+                self._word(match[0], Kind.NAME).surely = True
+
+
+def _is_free(rows: Iterable[tuple[int, int, str]], start: int, end: int) -> bool:
+    return not any(first < end and start < last for first, last, _ in rows)
 
 
 def _own_words(person: Person, display_name: str) -> Iterator[str]:

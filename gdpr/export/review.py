@@ -146,6 +146,13 @@ def waiting(export: Export) -> int:
     return _undecided(export).count()
 
 
+def bundles_waiting(by: Actor) -> list[str]:
+    """Return the ids of a workspace's bundles that wait, the oldest first."""
+    by.require("gdpr.read")
+    rows = Export.objects.filter(workspace_id=by.workspace_id, state=ExportState.REVIEW)
+    return list(rows.order_by("made_at", "id").values_list("pk", flat=True)[:MAX_PAGE])
+
+
 def _undecided(export: Export) -> QuerySet[ExportWord]:
     return export.words.filter(surely=False, verdict="")
 
@@ -178,6 +185,12 @@ def words(
     )
     end = offset + len(items)
     return WordPage(items, total, end if end < total else None)
+
+
+def totals(export: Export) -> tuple[int, int]:
+    """Return how many words are sure, and how many are doubtful."""
+    sure = export.words.filter(surely=True).count()
+    return sure, export.words.filter(surely=False).count()
 
 
 def kinds_waiting(export: Export) -> dict[str, int]:
@@ -231,12 +244,12 @@ def _meant(export: Export, decision: Decision) -> list[ExportWord]:
             by_group &= Q(kind__in=list(decision.kinds))
     ids = set(decision.words)
     rows = list(export.words.filter(by_group | Q(pk__in=ids)).defer("sealed"))
-    if not rows:
-        detail = gettext("No word was chosen.")
-        raise errors.Invalid(detail, code="no_words")
     if len(ids.intersection(row.pk for row in rows)) < len(ids):
         detail = gettext("The export has no such word; read the list again.")
         raise errors.Invalid(detail, code="unknown_word")
+    if not rows:
+        detail = gettext("No word was chosen.")
+        raise errors.Invalid(detail, code="no_words")
     uncovers = decision.verdict == WordVerdict.LEAVE
     if uncovers and any(row.surely for row in rows) and not decision.reason.strip():
         detail = gettext(

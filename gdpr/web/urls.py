@@ -6,6 +6,7 @@ from django.urls import path
 
 from gdpr.web import (
     case_views,
+    export_views,
     report_views,
     retention_views,
     subject_views,
@@ -70,6 +71,7 @@ urlpatterns = [
     path("ledger/", views.audit_log_page, name="ledger"),
     path("exports/", views.exports_page, name="exports"),
     path("exports/<str:export_id>/download/", views.download, name="download"),
+    path("exports/<str:export_id>/words/", export_views.words, name="words"),
     path("exports/<str:export_id>/remove/", views.remove_export, name="remove_export"),
     path("kept-out/", views.suppressions_page, name="kept_out"),
     path("kept-out/<int:row_id>/lift/", views.lift_suppression, name="let_back"),
