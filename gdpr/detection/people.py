@@ -46,8 +46,9 @@ _ADDRESSED: Final = re.compile(
 )
 _BEFORE: Final = 40
 # A word of code or of a path, or a part of one.
-_CODE_BEFORE: Final = frozenset("/\\_@#$=<`:.-")
-_CODE_AFTER: Final = frozenset("/\\_@(=<`")
+_CODE_BEFORE: Final = frozenset("/\\_@#$<`.-")
+_CODE_AFTER: Final = frozenset("/\\_@(=`")
+_PATH: Final = frozenset("/\\_@")
 
 
 class _Titled(NamedTuple):
@@ -190,7 +191,10 @@ def _groups(
 
 def _is_code(text: str, start: int, end: int) -> bool:
     before, after = text[max(0, start - 1) : start], text[end : end + 1]
-    if (before and before in _CODE_BEFORE) or (after and after in _CODE_AFTER):
+    if " " in text[start:end]:
+        # Code has no blank in a word.
+        return before in _PATH or after in _PATH
+    if before in _CODE_BEFORE or after in _CODE_AFTER:
         return True
     # A dot or a dash with more behind it: a host, a file, a package.
     return after in (".", "-", ":") and text[end + 1 : end + 2].isalnum()

@@ -94,6 +94,8 @@ PAGES: dict[str, tuple[str, int]] = {
     "certificates": ("/privacy/certificates/", 200),
     "ledger": ("/privacy/ledger/", 200),
     "exports": ("/privacy/exports/", 200),
+    "words of other people": ("/privacy/exports/{export}/words/", 200),
+    "sure words": ("/privacy/exports/{export}/words/?sure=1", 200),
     "suppressed names": ("/privacy/kept-out/", 200),
     "retention": ("/privacy/retention/", 200),
     "retention rule": ("/privacy/retention/{retention}/", 200),
@@ -140,6 +142,7 @@ def page_urls(shared_world: World, settings: Any) -> dict[str, str]:
     subject = erasing.maria(shared_world)
     case = erasing.opened(shared_world, subject)
     dry_run.make(case, by=shared_world.actor("compliance"))
+    waiting = gdpr_operations.words_of(shared_world, subject)
     running = JobRun.objects.create(
         name="index_sweep", slot="one", workspace=shared_world.acme, done=3, total=9,
         unit="entries", items=[{"kind": "entry", "id": row.id, "why": ""}],
@@ -151,6 +154,7 @@ def page_urls(shared_world: World, settings: Any) -> dict[str, str]:
         "record": shared_world.record().id,
         "run": str(running.pk),
         "case": case.id,
+        "export": waiting.pk,
         "subject": subject.id,
         "retention": gdpr_operations.retention_rule(shared_world).id,
         "invitation": invitations.link_path(guest, by=admin).split("/")[3],

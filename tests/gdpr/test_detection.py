@@ -73,6 +73,8 @@ def test_texts_about_work_name_nobody() -> None:
         ("Telefon: 0151 23456789", "0151 23456789", True),
         ("PESEL 44051401359", "44051401359", True),
         ("write to info@acme.example", "info@acme.example", False),
+        ("<td>Ingrid</td><td>name=Priya</td>", "Ingrid", False),
+        ("customer:Lena Bergqvist(34)", "Lena Bergqvist", True),
         ("ping @lena_b about it", "@lena_b", False),
         ("Anschrift: 80331 München", "80331 München", False),
         ("Petros: Γιώργος Παπαδόπουλος ρώτησε", "Γιώργος Παπαδόπουλος", True),
