@@ -104,6 +104,7 @@ def test_decided_words_are_covered_by_numbered_marks(
         f"{ANNA} came with [person 1] ([e-mail 1]); [person 2] waited. [person 1] paid."
     )
     assert line in text
+    assert "<dt>Names</dt><dd>3</dd>" in text
     assert "Lena" not in text and "Ingrid" not in text
     facts = {"covered": {"name": 3, "email": 1}, "unsure": 1, "left_readable": 0}
     row.refresh_from_db()
