@@ -24,6 +24,7 @@ from episodic.api.questions import router as questions_router
 from episodic.api.recall import router as episodic_router
 from gdpr.api.cases import router as cases_router
 from gdpr.api.certificates import router as certificates_router
+from gdpr.api.export_words import router as export_words_router
 from gdpr.api.exports import router as exports_router
 from gdpr.api.holds import router as holds_router
 from gdpr.api.letters import router as letters_router
@@ -122,6 +123,7 @@ for prefix, router in (
     ("/gdpr", certificates_router),
     ("/gdpr", exports_router),
     ("/gdpr", recipients_router),
+    ("/gdpr", export_words_router),
     ("/gdpr", reports_router),
     ("/admin", one_call_router),
     ("/tools", tools_router),

@@ -21,6 +21,7 @@ from episodic.consolidation import proposals
 from episodic.web.health_page import CrewLine
 from gdpr.cases import legal_holds
 from gdpr.cases import overview as case_overview
+from gdpr.export import review as export_review
 from memory import figures
 from memory.models import HeldState
 from memory.review import detail as review_detail
@@ -63,6 +64,7 @@ def build(actor: Actor, machine: Machine, health: Sequence[CrewLine] = ()) -> Wo
         *_cases(actor),
         *_plans(actor),
         *_holds(actor),
+        *_bundles(actor),
         *_held(actor),
         *_proposals(actor),
         *work_machine.lines(actor, machine, health),
@@ -188,6 +190,33 @@ def _holds(actor: Actor) -> Iterator[WorkLine]:
             note=gettext("a hold keeps data that would be erased"),
             url=reverse("privacy:holds"),
             act=gettext("Review holds"),
+        )
+
+
+def _bundles(actor: Actor) -> Iterator[WorkLine]:
+    """Return bundles that wait for a decision on words of other people."""
+    if not actor.can("gdpr.manage"):
+        return
+    export_ids = export_review.bundles_waiting(actor)
+    if export_ids:
+        number = len(export_ids)
+        yield WorkLine(
+            rank=Rank.HIGH,
+            phrase=count_phrase(
+                ngettext(
+                    "{count} bundle waits for your decision",
+                    "{count} bundles wait for your decision",
+                    number,
+                ),
+                number,
+            ),
+            note=gettext("it may show other people’s names"),
+            url=reverse("privacy:words", args=export_ids)
+            if number == 1
+            else reverse("privacy:exports"),
+            act=gettext("Decide on words of other people")
+            if number == 1
+            else gettext("Open the exports"),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gdpr.certificates import keys as signing_keys
+from gdpr.data_map import covered_words
 from gdpr.erasure import tombstones
 from gdpr.export import storage
 from gdpr.models import (
@@ -55,9 +56,13 @@ def losses(keys: set[str]) -> list[str]:
 
 
 def adopt(keys: set[str]) -> None:
-    """Sign the erasure records with the new key, and make a signing key if needed."""
+    """Sign erasure records and collect bundles again, with the new keys."""
     if "journal" in keys:
         tombstones.sign_again()
+    if "exports" in keys:
+        # Their sealed words no longer open.
+        waiting = Export.objects.filter(state=ExportState.REVIEW)
+        covered_words.collect_again(waiting.values_list("pk", flat=True))
     if signing_keys.problem() is not None:
         signing_keys.rotate()
 

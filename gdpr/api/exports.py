@@ -10,6 +10,7 @@ from pydantic import Field
 
 from gdpr.api.case_schemas import PrivacyPageQuery
 from gdpr.export import make as export
+from gdpr.export import review
 from gdpr.models import Export
 from gdpr.pagination import Page
 from gdpr.subjects import registry as subjects
@@ -28,7 +29,11 @@ class AccessExportIn(Strict):
 
 
 class AccessExportOut(Schema):
-    """One bundle; ``state`` is making, ready, failed or gone."""
+    """One bundle; ``state`` is making, review, ready, failed or gone.
+
+    In the state review it waits for a decision on ``waiting`` words that may name other
+    people. ``covered`` counts by kind how often somebody else was covered in it.
+    """
 
     id: str
     subject_id: str = Field(validation_alias="subject_ref")
@@ -38,6 +43,8 @@ class AccessExportOut(Schema):
     bytes: int
     sha256: TextOrNull
     rows: int | None
+    waiting: int
+    covered: dict[str, int] | None
     made_at: Stamp
     made_by: str
     expires_at: Stamp
@@ -47,6 +54,15 @@ class AccessExportOut(Schema):
     def resolve_rows(row: Export) -> int | None:
         total: int | None = row.counts.get("total")
         return total
+
+    @staticmethod
+    def resolve_waiting(row: Export) -> int:
+        return review.waiting(row)
+
+    @staticmethod
+    def resolve_covered(row: Export) -> dict[str, int] | None:
+        facts: dict[str, Any] = row.counts.get("other_people") or {}
+        return facts.get("covered")
 
 
 class AccessExportsQuery(PrivacyPageQuery):

@@ -185,6 +185,16 @@ def defer_step(step: CaseStep, hold: Hold) -> CaseStep:
     return step
 
 
+def wait_for_words(case: Case, step: CaseStep, words: int, *, by: Actor) -> None:
+    """Let a step wait for decisions on words of a bundle; an event when it begins."""
+    was_waiting = step.counts.get("words", 0)
+    _set(step, state=StepState.WAITING, counts={**step.counts, "words": words})
+    if words and not was_waiting:
+        text = f"Waits for a decision on {words} word" + ("s" if words != 1 else "")
+        transitions.event(case, Kind.FACT, text, by=by, data={"words": words})
+        transitions.record(case, "case_waits", by=by, details={"words": words})
+
+
 # ── Moving ───────────────────────────────────────────────────────────────────
 def _end_claim(case: Case) -> None:
     case.claimed_by, case.lease_until = "", None

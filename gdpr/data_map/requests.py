@@ -14,9 +14,10 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils.translation import gettext_noop
 
-from gdpr.data_map import row_text
+from gdpr.data_map import covered_words, row_text
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
 from gdpr.data_map.table_holder import Rule, Table, TableHolder
+from gdpr.matching.matcher import Sign
 from gdpr.models import (
     Alias,
     Case,
@@ -27,10 +28,12 @@ from gdpr.models import (
     Dismissal,
     Export,
     ExportState,
+    ExportWord,
     GdprAction,
     Hold,
     Lifting,
     ProcessingPurpose,
+    RememberedWord,
     RowVerdict,
     Subject,
     Suppression,
@@ -158,14 +161,24 @@ DECISIONS: Final = TableHolder(
         at="lifted_at",
         why=gettext_noop("Why a restriction ended names the person."),
     ),
+    Table(
+        model=RememberedWord,
+        labels=("decided_by",),
+        rule=Rule.MASKED,
+        at="decided_at",
+    ),
 )
 
 
 class Exports(Holder):
-    """Bundles made for the person: encrypted files with an expiry date."""
+    """Bundles made for the person: encrypted files with an expiry date.
+
+    Also another person's bundle that waits for a decision on words that name this one:
+    those are deleted, and the bundle is collected again.
+    """
 
     name, title = "exports", gettext_noop("Bundles made for the person")
-    tables = ("gdpr.Export",)
+    tables = ("gdpr.Export", "gdpr.ExportWord")
     files = ("exports",)
     trace = gettext_noop("bundle")
 
@@ -185,6 +198,10 @@ class Exports(Holder):
             if row.state != ExportState.GONE or self._files(row):
                 reason = gettext_noop("It is a copy of everything about the person.")
                 yield RowMatch(row.id, Fate.DELETE, reason, "", row.made_at)
+        for row, sign in covered_words.naming(person):
+            reason = gettext_noop("A word that waits for a decision names the person.")
+            doubt = sign is not Sign.SURE
+            yield RowMatch(row.id, Fate.DELETE, reason, "", row.made_at, doubt)
 
     def export(
         self, person: Person, rows: Iterable[RowMatch]
@@ -202,7 +219,8 @@ class Exports(Holder):
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
         """Delete bundles; the audit log still says that they were made."""
-        count = 0
+        other_bundles = [row.pk for row, _ in covered_words.naming(person)]
+        count = covered_words.collect_again(set(other_bundles).intersection(row_ids))
         for row in self._rows(person).filter(pk__in=row_ids):
             for path in self._files(row):
                 path.unlink(missing_ok=True)
@@ -212,6 +230,7 @@ class Exports(Holder):
                 "error": "",
                 "counts": {},
             }
+            ExportWord.objects.filter(export=row).delete()
             count += Export.objects.filter(pk=row.pk).update(**erased_fields)
         return count
 

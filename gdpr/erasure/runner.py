@@ -17,6 +17,7 @@ from gdpr.cases.leases import LeaseLost
 from gdpr.erasure import execute, failpoints, finish, process_caches, seal_names
 from gdpr.erasure.run_context import Run, heartbeat
 from gdpr.export import make as export
+from gdpr.export import review
 from gdpr.models import CaseKind, CaseState, ExportState, StepState
 from gdpr.recipients import listing as recipients
 from gdpr.subjects import consents, restriction
@@ -129,13 +130,20 @@ def _ensure_steps(run: Run) -> None:
 
 # ── Access, portability, restriction, objection ──────────────────────────────
 def _access(run: Run) -> None:
-    """Make the bundle; the case ends ``partial`` with the error if that fails."""
+    """Make the bundle; the case ends ``partial`` with the error if that fails.
+
+    While the bundle waits for a decision, or somebody else makes it, so does the case.
+    """
     leases.ensure_steps(run.case, [("export", gettext_noop("Bundle of everything"), 1)])
     step = leases.begin(run.steps()["export"])
     request = export.request(run.subject, case=run.case, by=run.officer)
     bundle = export.make(request)
     failpoints.step("exported")
     run.renew_lease()
+    if bundle.state in (ExportState.MAKING, ExportState.REVIEW):
+        leases.wait_for_words(run.case, step, review.waiting(bundle), by=run.by)
+        leases.release(run.case, run.runner, after=REST)
+        return
     if bundle.state != ExportState.READY:
         leases.fail(step, bundle.error)
         _end(run, "partial", {"export": bundle.id, "error": bundle.error})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, BinaryIO, Final
 
 from django.utils.translation import gettext_noop
@@ -23,6 +23,11 @@ NOT_INCLUDED: Final = (
     gettext_noop(
         "Texts about several people are included with the other people's names"
         " replaced."
+    ),
+    gettext_noop(
+        "Names, addresses and numbers of people whom nobody registered here are"
+        " replaced by marks such as [person 1]. A program finds them: it can miss one,"
+        " and it can replace a word that names nobody."
     ),
     gettext_noop(
         "Rows that may be about somebody else are left out unless a person decided so."
@@ -51,6 +56,16 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherPeople:
+    """What was covered: how often by kind, and how many words by whose decision."""
+
+    covered: dict[str, int] = field(default_factory=dict)
+    # Words that were covered without being sure, and words left readable by decision.
+    unsure: int = 0
+    left_readable: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Collection:
     """All data about a person.
 
@@ -67,6 +82,7 @@ class Collection:
     names: Mapping[str, str] = field(default_factory=dict)
     time_zone: str = "UTC"
     case: Mapping[str, str] = field(default_factory=dict)
+    other_people: OtherPeople = field(default_factory=OtherPeople)
 
     @property
     def total(self) -> int:
@@ -92,6 +108,7 @@ class Collection:
             "places": {place.name: place.rows for place in self.places},
             "actions": list(self.actions),
             "not_included": list(NOT_INCLUDED),
+            "other_people": asdict(self.other_people),
             "left_out": {
                 place.name: place.left_out for place in self.places if place.left_out
             },

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
-import structlog
 from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone, translation
@@ -21,7 +21,7 @@ from gdpr import audit_log, pagination
 from gdpr.cases import decided_rows, leases, privacy_settings
 from gdpr.data_map import registry
 from gdpr.data_map.base import Fate, Holder, Person
-from gdpr.export import page_facts, storage
+from gdpr.export import other_people, outcome, page_facts, review, storage
 from gdpr.export.bundle import Collection, Place
 from gdpr.models import (
     ActionKind,
@@ -37,14 +37,11 @@ from gdpr.models import (
 from gdpr.pagination import Page, PageQuery
 from memory.journal import append as journal
 from memory.rules import errors
-from memory.rules.entries import NewEntry
-from memory.rules.permissions import Actor, system
+from memory.rules.permissions import Actor
 from memory.rules.translation import within_sentence
 
 LEASE: Final = timedelta(minutes=15)
-# The stored error of a bundle whose person was erased while it was made.
-ERASED: Final = gettext_noop("erased meanwhile")
-log = structlog.get_logger(__name__)
+LIVE: Final = (ExportState.MAKING, ExportState.REVIEW, ExportState.READY)
 
 
 class NotReady(errors.AppError):
@@ -147,13 +144,17 @@ def _require_no_erasure(subject: Subject) -> None:
 def export_document(subject: Subject, *, reason: str = "", by: Actor) -> dict[str, Any]:
     """Return all data about a person as one JSON document, or raise.
 
-    The audit log gets a row before the search begins, and its result afterwards.
+    The audit log gets a row before the search begins, and its result afterwards. Nobody
+    looks at it in between: other people's words are covered, the doubtful ones too.
     """
     by.require("gdpr.manage", subject.workspace_id)
     _require_no_erasure(subject)
     action = audit_log.begin(subject.id, ActionKind.EXPORT, by=by, reason=reason)
     try:
-        document = collect(subject, action).document()
+        everything = collect(subject, action)
+        reading = other_people.read(everything, registry.person(subject))
+        verdicts = review.remembered(subject.workspace_id, reading)
+        document = other_people.covered(everything, reading, verdicts).document()
     except Exception as error:
         audit_log.finish(action, ActionStatus.FAILED, error=type(error).__name__)
         raise
@@ -168,12 +169,13 @@ def request(
 ) -> Export:
     """Request a bundle; the next sweep makes it.
 
-    An existing bundle of the same case that is being made or ready is returned instead.
+    An existing bundle of the same case that is being made, waits or is ready is
+    returned instead.
     """
     by.require("gdpr.manage", subject.workspace_id)
     _require_no_erasure(subject)
     if case is not None:
-        live = case.exports.filter(state__in=[ExportState.MAKING, ExportState.READY])
+        live = case.exports.filter(state__in=LIVE)
         if (existing := live.order_by("-made_at").first()) is not None:
             return existing
     days = privacy_settings.of(subject.workspace_id).export_days
@@ -218,60 +220,23 @@ def make(export: Export) -> Export:
         if subject is None or subject.erased_at is not None:
             raise errors.NotFound
         _require_no_erasure(subject)
-        collection = collect(subject, action, claimed.case)
+        everything = collect(subject, action, claimed.case)
+        person, beat = registry.person(subject), partial(_renew, claimed)
+        reading = other_people.read(everything, person, beat)
+        if review.waits(claimed, reading):
+            return Export.objects.get(pk=claimed.pk)
+        verdicts = review.verdicts(claimed)
+        collection = other_people.covered(everything, reading, verdicts)
         storage.store(claimed, collection, storage.language_of(action.actor_id))
     except Exception as error:  # noqa: BLE001  (all or nothing: any fault fails it whole)
-        return _failed(claimed, action, error)
-    return _ready(claimed, action, collection)
+        return outcome.failed(claimed, action, error)
+    return outcome.ready(claimed, action, collection)
 
 
-def _end(export: Export, **fields: Any) -> bool:
-    """Store the result if the claim is still ours: an erasure may have removed it."""
-    rows = Export.objects.filter(
-        pk=export.pk, state=ExportState.MAKING, claimed_by=export.claimed_by
-    )
-    if rows.update(lease_until=None, **fields):
-        export.refresh_from_db()
-        return True
-    return False
-
-
-def _failed(export: Export, action: GdprAction, error: Exception) -> Export:
-    message = (
-        error.title if isinstance(error, errors.AppError) else type(error).__name__
-    )
-    log.warning("export_failed", export=export.id, why=type(error).__name__)
-    if _end(export, state=ExportState.FAILED, error=message):
-        storage.path(export).unlink(missing_ok=True)
-    audit_log.finish(action, ActionStatus.FAILED, error=message)
-    return Export.objects.get(pk=export.pk)
-
-
-def _ready(export: Export, action: GdprAction, collection: Collection) -> Export:
-    counts = {place.name: place.count for place in collection.places}
-    counts_field = {"action": action.id, "places": counts, "total": collection.total}
-    values = {"counts": counts_field, "sha256": export.sha256, "bytes": export.bytes}
-    if not _end(export, state=ExportState.READY, **values):
-        live = Export.objects.get(pk=export.pk)
-        if live.state == ExportState.GONE:
-            storage.path(export).unlink(missing_ok=True)
-        audit_log.finish(action, ActionStatus.FAILED, error=ERASED)
-        return live
-    audit_log.finish(action, ActionStatus.COMPLETED, scope=counts)
-    rows = sum(counts.values())
-    payload = {"export_id": export.id, "subject": export.subject_ref, "rows": rows}
-    _record(export, "gdpr.exported", "A bundle was made for an access request", payload)
-    return export
-
-
-def _record(
-    export: Export, entry_type: str, summary: str, payload: dict[str, Any],
-    by: Actor | None = None,
-) -> None:  # fmt: skip
-    actor = by or system(export.workspace_id, "gdpr")
-    journal.write(
-        [NewEntry(entry_type=entry_type, summary=summary, payload=payload)], by=actor
-    )
+def _renew(export: Export) -> None:
+    """Extend the claim of a bundle that is being made."""
+    rows = Export.objects.filter(pk=export.pk, claimed_by=export.claimed_by)
+    rows.update(lease_until=timezone.now() + LEASE)
 
 
 def sweep() -> dict[str, int]:
@@ -325,7 +290,7 @@ def read(export: Export, *, by: Actor) -> Iterator[bytes]:
     reading = {"last_read_at": timezone.now(), "last_read_by": by.label}
     Export.objects.filter(pk=export.pk).update(**reading)
     payload = {"export_id": export.id, "subject": export.subject_ref}
-    _record(export, "gdpr.export_read", "A bundle was read", payload, by)
+    outcome.record(export, "gdpr.export_read", "A bundle was read", payload, by)
     return storage.pieces(export)
 
 
@@ -334,6 +299,7 @@ def _erase_bundle(export: Export) -> bool:
     path.unlink(missing_ok=True)
     for part in path.parent.glob(f"{export.id}.*.part"):
         part.unlink(missing_ok=True)
+    export.words.all().delete()
     rows = Export.objects.filter(pk=export.pk).exclude(state=ExportState.GONE)
     return bool(rows.update(state=ExportState.GONE, sha256="", error=""))
 
@@ -344,5 +310,6 @@ def remove(export: Export, *, by: Actor) -> bool:
     is_erased = _erase_bundle(export)
     if is_erased:
         payload = {"export_id": export.id, "subject": export.subject_ref}
-        _record(export, "gdpr.export_removed", "A bundle was erased", payload, by)
+        summary = "A bundle was erased"
+        outcome.record(export, "gdpr.export_removed", summary, payload, by)
     return is_erased

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any, Final
 
 from django.template.loader import render_to_string
@@ -36,6 +37,7 @@ def document(collection: Collection) -> dict[str, Any]:
             for place in collection.places
             if place.name in PLACES
         },
+        "other_people": asdict(collection.other_people),
     }
 
 
@@ -70,6 +72,7 @@ def schema() -> dict[str, Any]:
             "version": {"const": VERSION},
             "exported_at": {"type": "string", "format": "date-time"},
             "person": person,
+            "other_people": {"type": "object"},
             "data": {
                 "type": "object",
                 "required": list(PLACES),

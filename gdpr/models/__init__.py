@@ -14,6 +14,7 @@ from gdpr.models.cases import (
     IdentityGround,
     StepState,
 )
+from gdpr.models.covered_words import ExportWord, RememberedWord, WordVerdict
 from gdpr.models.erasure_marks import ErasureMark
 from gdpr.models.intake import IntakeRequest
 from gdpr.models.letters import (
@@ -85,6 +86,7 @@ __all__ = [
     "ErasureMark",
     "Export",
     "ExportState",
+    "ExportWord",
     "ForgetOrder",
     "GdprAction",
     "Ground",
@@ -106,6 +108,7 @@ __all__ = [
     "RecipientAnswer",
     "RecipientContact",
     "RecipientKind",
+    "RememberedWord",
     "RetentionPlace",
     "RetentionRule",
     "RowVerdict",
@@ -117,4 +120,5 @@ __all__ = [
     "UnknownName",
     "Verdict",
     "Via",
+    "WordVerdict",
 ]

@@ -140,6 +140,7 @@ class Certificate(models.Model):
 
 class ExportState(models.TextChoices):
     MAKING = "making", pgettext_lazy("export", "Being made")
+    REVIEW = "review", pgettext_lazy("export", "Waiting for a decision")
     READY = "ready", pgettext_lazy("export", "Ready")
     FAILED = "failed", pgettext_lazy("export", "Failed")
     GONE = "gone", pgettext_lazy("export", "Gone")

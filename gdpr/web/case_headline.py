@@ -37,11 +37,25 @@ def of(detail: CaseDetail) -> str:
         "complete": ends[kind],
         "refused": pgettext("case", "refused"),
     }[progress_line.todo(detail)]
+    if (waiting := words_waiting(detail)) is not None:
+        status = waiting
     if case.state == CaseState.VERIFYING:
         status = gettext("searching for what is left")
     if case.state == CaseState.PARTIAL:
         status = _what_is_left(case)
     return f"{kind.label}: {status}"
+
+
+def words_waiting(detail: CaseDetail) -> str | None:
+    """Return what a run waits for where its bundle waits for a decision."""
+    counts = [step.counts.get("words", 0) for step in detail.steps]
+    if detail.case.state != CaseState.RUNNING or not any(counts):
+        return None
+    return ngettext(
+        "waits for your decision on {count} word",
+        "waits for your decision on {count} words",
+        max(counts),
+    ).format(count=grouped(max(counts)))
 
 
 def _what_is_left(case: Case) -> str:

@@ -32,6 +32,7 @@ from gdpr.models import (
     CaseStep,
     Certificate,
     Export,
+    ExportState,
     Ground,
     Hold,
     IdentityGround,
@@ -229,6 +230,12 @@ class CasePage:
     def has_bundle(self) -> bool:
         """Whether the request is answered with a bundle to download."""
         return self.case.kind in (CaseKind.ACCESS, CaseKind.PORTABILITY)
+
+    @property
+    def waiting_bundle(self) -> Export | None:
+        """The bundle that waits for a decision on words, while the run waits for it."""
+        rows = [row for row in self.exports if row.state == ExportState.REVIEW]
+        return rows[0] if self.is_live and rows else None
 
     @property
     def changes_data(self) -> bool:

@@ -121,6 +121,13 @@ def _event_words(row: CaseEvent) -> Iterator[str]:
         ).format(count=months)
     elif "verdict" in data:
         yield _decision(data["verdict"], int(data.get("rows") or 0), data.get("ground"))
+    elif "words" in data:
+        count = int(data["words"])
+        yield ngettext(
+            "Waits for a decision on {count} word",
+            "Waits for a decision on {count} words",
+            count,
+        ).format(count=grouped(count))
     elif "hold_id" in data:
         place = row.text.rpartition(": ")[0]
         yield gettext("{place}: deferred by hold {hold}").format(

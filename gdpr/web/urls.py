@@ -7,6 +7,7 @@ from django.urls import path
 from gdpr.web import (
     bundle_views,
     case_views,
+    export_views,
     letter_urls,
     recipient_views,
     report_views,
@@ -103,6 +104,7 @@ urlpatterns = [
         bundle_views.bundle_page,
         name="bundle_page",
     ),
+    path("exports/<str:export_id>/words/", export_views.words, name="words"),
     path("exports/<str:export_id>/remove/", views.remove_export, name="remove_export"),
     path("kept-out/", views.suppressions_page, name="kept_out"),
     path("kept-out/<int:row_id>/lift/", views.lift_suppression, name="let_back"),

@@ -22,6 +22,7 @@ from gdpr.models import (
     CaseKind,
     Certificate,
     Export,
+    ExportState,
     Hold,
     Letter,
     LetterTemplate,
@@ -87,6 +88,21 @@ def exported(world: World) -> Export:
         world.kept["export"] = export.make(new_export)
     row: Export = world.kept["export"]
     return row
+
+
+def waiting_words(world: World) -> Export:
+    """Return a bundle about the person that waits for a decision on a word."""
+    row: Export | None = world.kept.get("export")
+    if row is None or row.state != ExportState.REVIEW:
+        row = world.kept["export"] = words_of(world, subject(world))
+    return row
+
+
+def words_of(world: World, person: Subject) -> Export:
+    """Return a bundle about somebody that waits for a decision on a word."""
+    entry = world.entry("A letter that Ingrid wrote to Karim Haddad")
+    kit.link(person, "journal", entry.id)
+    return export.make(export.request(person, by=world.system()))
 
 
 def plan_hash(world: World) -> str:
@@ -322,6 +338,10 @@ ROWS: Final[tuple[tuple[Any, ...], ...]] = (
      "200 403 200 403 403 403 403 404 401 401 401"),
     ("remove_export", "delete", "/gdpr/exports/{export_id}",
      "204 403 204 403 403 403 403 404 401 401 401"),
+    ("list_export_words", "get", "/gdpr/exports/{export_id}/words", _WRITE,
+     None, None, waiting_words),
+    ("decide_export_words", "post", "/gdpr/exports/{export_id}/words", _WRITE,
+     lambda _: {"verdict": "cover", "all_doubtful": True}, None, waiting_words),
     ("export_user_data", "get", "/admin/users/{subject}/data",
      "200 403 200 403 403 403 403 404 401 401 401"),
     ("erase_user_data", "delete", "/admin/users/{subject}/data",

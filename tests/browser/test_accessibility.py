@@ -101,6 +101,8 @@ PAGES: dict[str, tuple[str, int]] = {
     "certificates": ("/privacy/certificates/", 200),
     "ledger": ("/privacy/ledger/", 200),
     "exports": ("/privacy/exports/", 200),
+    "words of other people": ("/privacy/exports/{export}/words/", 200),
+    "sure words": ("/privacy/exports/{export}/words/?sure=1", 200),
     "suppressed names": ("/privacy/kept-out/", 200),
     "retention": ("/privacy/retention/", 200),
     "retention rule": ("/privacy/retention/{retention}/", 200),
@@ -150,6 +152,7 @@ def page_urls(shared_world: World, settings: Any) -> dict[str, str]:
     subject = erasing.maria(shared_world)
     case = erasing.opened(shared_world, subject)
     dry_run.make(case, by=shared_world.actor("compliance"))
+    waiting = gdpr_operations.words_of(shared_world, subject)
     running = JobRun.objects.create(
         name="index_sweep", slot="one", workspace=shared_world.acme, done=3, total=9,
         unit="entries", items=[{"kind": "entry", "id": row.id, "why": ""}],
@@ -161,6 +164,7 @@ def page_urls(shared_world: World, settings: Any) -> dict[str, str]:
         "record": shared_world.record().id,
         "run": str(running.pk),
         "case": case.id,
+        "export": waiting.pk,
         "subject": subject.id,
         "notified": gdpr_operations.notified(shared_world).case_id,
         "retention": gdpr_operations.retention_rule(shared_world).id,

@@ -123,6 +123,7 @@ COLUMNS = {
     "episodic.MemoryMap": "model crews points",
     "sessions.Session": "session_data",
     "gdpr.Export": "counts error made_by last_read_by",
+    "gdpr.ExportWord": "sealed",
     "gdpr.Subject": "display_name consent_note created_by",
     "gdpr.Alias": "value folded added_by",
     "gdpr.SubjectLink": "place row_id",

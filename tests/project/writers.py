@@ -384,7 +384,7 @@ SITES: Final[dict[Site, Drive]] = {
     ("gdpr/erasure/finish.py", "_record"): _erased,
     ("gdpr/cases/transitions.py", "record"): operation("open_case"),
     ("gdpr/cases/reminder_email.py", "_record"): _late_case,
-    ("gdpr/export/make.py", "_record"): _exported,
+    ("gdpr/export/outcome.py", "record"): _exported,
     ("gdpr/cases/legal_holds.py", "_record"): operation("place_hold"),
     ("gdpr/retention/rules.py", "_record"): operation("add_retention_rule"),
     ("gdpr/retention/apply.py", "_record"): _retained,

@@ -11,7 +11,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from gdpr.erasure import one_call
 from gdpr.export import make as export
-from gdpr.models import ExportState
+from gdpr.export import review
+from gdpr.export.review import Decision
+from gdpr.models import ExportState, WordVerdict
 from memory.ports import serving
 from memory.rules import errors
 from memory.rules.permissions import Actor, system
@@ -27,6 +29,11 @@ class Command(BaseCommand):
         parser.add_argument("--workspace", default="", metavar="SLUG")
         parser.add_argument("--out", type=Path, metavar="FILE")
         parser.add_argument("--reason", default="")
+        parser.add_argument(
+            "--cover-doubtful",
+            action="store_true",
+            help="With --out: cover doubtful words of other people, ask nobody.",
+        )
 
     def handle(self, *, subject: str, workspace: str, **options: Any) -> None:
         out: Path | None = options["out"]
@@ -37,15 +44,27 @@ class Command(BaseCommand):
                 data = one_call.export_all(subject, by=by)
                 self.stdout.write(json.dumps(data, ensure_ascii=False, indent=2))
             else:
-                self._bundle(subject, options["reason"], out, by)
+                cover = bool(options["cover_doubtful"])
+                self._bundle(subject, options["reason"], out, by, cover=cover)
         except errors.AppError as error:
             raise CommandError(error.detail) from None
         except OSError as error:
             raise CommandError(f"Cannot write {out}: {error.strerror}.") from None
 
-    def _bundle(self, alias: str, reason: str, out: Path, by: Actor) -> None:
+    def _bundle(
+        self, alias: str, reason: str, out: Path, by: Actor, *, cover: bool
+    ) -> None:
         person = one_call.person(alias, by=by, must_be_named=True)
         bundle = export.make(export.request(person, reason=reason, by=by))
+        if bundle.state == ExportState.REVIEW and cover:
+            decision = Decision(verdict=WordVerdict.COVER, all_doubtful=True)
+            bundle = export.make(review.decide(bundle, decision, by=by))
+        if bundle.state == ExportState.REVIEW:
+            count = review.waiting(bundle)
+            raise CommandError(
+                f"{bundle.id} waits for a decision on {count} words of other people:"
+                " decide on its page and download it there, or use --cover-doubtful."
+            )
         if bundle.state != ExportState.READY:
             raise CommandError(f"The export failed: {bundle.error}.")
         with out.open("xb") as file:
