@@ -18,7 +18,7 @@ from gdpr.data_map.base import Person
 from gdpr.matching import patterns
 from gdpr.matching.matcher import Matcher
 from gdpr.models import Case, CaseState, Verdict
-from gdpr.verification import raw_rows, second_search
+from gdpr.verification import raw_columns, raw_rows, second_search
 from gdpr.verification.report import Report
 from memory.models import JobRun, JournalEntry, WorkspaceSetting
 from tests.gdpr import erasing
@@ -85,7 +85,7 @@ def test_a_column_that_nobody_declared_is_read(shared_world: World) -> None:
 def test_a_table_without_rowid_is_read(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(raw_rows, "BATCH", 2)
+    monkeypatch.setattr(raw_columns, "BATCH", 2)
     with connection.cursor() as cursor:
         cursor.execute(
             "CREATE TABLE foreign_notes (id TEXT, part INTEGER, said TEXT,"
