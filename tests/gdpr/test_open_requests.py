@@ -27,7 +27,7 @@ def test_open_requests_come_by_deadline_without_the_case_itself(world: World) ->
     assert row.deadline.due_at > second.due_at
 
 
-@pytest.mark.parametrize("role", ["viewer", "operator", "looker"])
+@pytest.mark.parametrize("role", ["viewer", "operator", "ada"])
 def test_only_who_reads_cases_reads_them(world: World, role: str) -> None:
     case = make.opened(world)
     with pytest.raises(errors.Forbidden):
