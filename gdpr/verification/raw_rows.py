@@ -31,6 +31,7 @@ _WHO_COLUMNS: Final = frozenset({"scope_user", "end_user", "user"})
 _PARENTS: Final = ("entry_id", "file_id", "current_entry_id")
 _SHADOW: Final = re.compile(r"_fts(_(data|idx|docsize|config|content))?$")
 _DEPTH: Final = 3
+_ID: Final = r"[\w\-]*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,12 +213,22 @@ def _condition(table: RawTable, workspace_id: str, subject_id: str) -> str:
     condition = _scope(table.model, _literal(workspace_id))
     owner = _OF_SUBJECT.get(table.name)
     own = f"{_quoted(owner)} = {_literal(subject_id)}" if owner else ""
-    return " AND ".join(f"({part})" for part in (condition, own) if part)
+    return _and(condition, own)
+
+
+def _and(*conditions: str) -> str:
+    return " AND ".join(f"({part})" for part in conditions if part)
+
+
+def _has_key(table: RawTable, keys: Sequence[str]) -> str:
+    """Return the SQL condition for keys; one that is no id of ours is left out."""
+    literals = [_literal(key) for key in keys if re.fullmatch(_ID, key)]
+    return f"{_quoted(table.key)} IN ({', '.join(literals) or 'NULL'})"
 
 
 def _literal(text: str) -> str:
     """Return an id as an SQL literal: ids are letters, digits and underscores."""
-    if not re.fullmatch(r"[\w\-]*", text):
+    if not re.fullmatch(_ID, text):
         message = "An id has other characters than letters, digits and dashes."
         raise ValueError(message)
     return f"'{text}'"
@@ -242,8 +253,12 @@ def batches(
     workspace_id: str,
     subject_id: str,
     facts: frozenset[str] = frozenset(),
+    *,
+    keys: Sequence[str] = (),
 ) -> Iterator[Batch]:
     """Yield a table's rows of a workspace, without the columns to leave out.
+
+    With ``keys`` only the rows that have one of them.
 
     In short queries: a long read would keep SQLite's log from being truncated.
     """
@@ -255,6 +270,8 @@ def batches(
     values.append(_joined(table, [name for name in columns if name not in facts]))
     values.append(_joined(table, [name for name in columns if name in facts]))
     condition = _condition(table, workspace_id, subject_id)
+    if keys:
+        condition = _and(condition, _has_key(table, keys))
     for keys, *parents, texts, fact_texts in raw_columns.read(
         table.name, table.order, values, condition
     ):

@@ -105,7 +105,7 @@ def search(person: Person, report: Report, beat: Beat = no_beat) -> None:
         report.tables += 1
         for batch in raw_rows.batches(
             table,
-            _left_out(table),
+            left_out(table),
             person.workspace_id,
             person.subject_id,
             _facts(table),
@@ -163,7 +163,7 @@ def _facts(table: RawTable) -> frozenset[str]:
     return frozenset(name for declared in _declared(table) for name in declared.facts)
 
 
-def _left_out(table: RawTable) -> frozenset[str]:
+def left_out(table: RawTable) -> frozenset[str]:
     """Return the columns that are kept: who acted, declared ones, keys of others."""
     kept_columns = set(ACTING.get(table.name, ()))
     for declared in _declared(table):
