@@ -56,7 +56,6 @@ def test_a_way_in_keeps_no_suppressed_name(world: World, name: str) -> None:
         ("web", "MariaKeller", False),
         ("web", "TWFyaWEgS2VsbGVy", False),
         ("keller-maria", "", False),
-        ("mariakeller", "", False),
         ("m-keller", "", False),
         ("support", "", True),
         ("keller", "The crew of Keller", True),
