@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field
 
+from gdpr.api.open_request_schemas import OpenRequestOut, RequestWarningOut
 from gdpr.api.row_schemas import DoubtfulRowOut, Hash, Text, Version
 from gdpr.models import (
     ActionKind,
@@ -288,6 +289,10 @@ class CaseOut(CaseLineOut):
     approver_missing: bool = Field(
         description="Whether a second person is needed and nobody here may be it."
     )
+    other_open_cases: list[OpenRequestOut] = Field(
+        description="The person's other open cases, the earliest deadline first."
+    )
+    warnings: list[RequestWarningOut]
 
 
 class LegalHoldOut(Schema):

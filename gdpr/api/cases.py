@@ -14,6 +14,7 @@ from gdpr.cases import (
     actions,
     dry_run,
     identity,
+    open_requests,
     queries,
     row_decisions,
     transitions,
@@ -51,7 +52,9 @@ def _present(request: ApiRequest, case: Case) -> Answer:
     detail = queries.detail(request.auth, case)
     if queries.has_samples(detail.plan):
         access_log.record_samples_read(case, by=request.auth)
-    return queries.case_detail_json(detail)
+    return queries.case_detail_json(detail) | open_requests.beside_json(
+        request.auth, case
+    )
 
 
 @router.post("", response={201: schemas.CaseOut}, operation_id="open_case")

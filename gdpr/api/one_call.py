@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from ninja import Router, Schema, Status
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from gdpr.api.case_schemas import IdentityReason
 from gdpr.erasure import next_steps, one_call
@@ -20,8 +20,11 @@ router = Router(tags=["personal data"])
 class ErasureIn(Strict):
     """Why the data is erased; it stays in the case until the case is closed.
 
-    Ground and reason of the identity are for an erasure without an identity check.
+    Ground and reason of the identity are for an erasure without an identity check:
+    where the workspace asks for none, the call does not go without them.
     """
+
+    model_config = ConfigDict(json_schema_extra={"examples": [one_call.EXAMPLE]})
 
     reason: Annotated[str, Field(strict=True, min_length=1, max_length=2_000)]
     identity_ground: IdentityGround | None = None
@@ -74,7 +77,9 @@ def erase(request: ApiRequest, subject: str, data: ErasureIn) -> Status[dict[str
     what is to be done. Calling again goes on with the open case.
 
     Codes: 422 `identity_ground_required` where no identity check is asked for and no
-    ground was given; `same_person` where the caller approved the plan.
+    ground was given: send `identity_ground` and `identity_reason` as in the example,
+    which the answer repeats; `identity_reason_required`; `same_person` where the caller
+    approved the plan.
     """
     erasure = one_call.erase(
         subject,

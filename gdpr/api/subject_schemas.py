@@ -7,6 +7,7 @@ from typing import Annotated
 from ninja import Schema
 from pydantic import Field
 
+from gdpr.api.open_request_schemas import OpenRequestOut
 from gdpr.models import AliasKind, Consent
 from gdpr.subjects.registry import MOST_ALIASES, NAME_CHARS, NOTE_CHARS, VALUE_CHARS
 from memory.api.shapes import ListParams, Stamp, TextOrNull
@@ -154,6 +155,7 @@ class SubjectProfileOut(SubjectOut):
     restrictions_lifted: list[LiftingOut]
     timeline: list[MomentOut]
     cases: list[str]
+    open_cases: list[OpenRequestOut]
     holds: list[str]
 
 

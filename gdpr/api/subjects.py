@@ -8,6 +8,7 @@ from ninja import Query, Router, Status
 
 from gdpr import suppression
 from gdpr.api import subject_schemas as schemas
+from gdpr.cases import open_requests
 from gdpr.models import Suppression
 from gdpr.pagination import Page, PageQuery
 from gdpr.subjects import (
@@ -30,7 +31,10 @@ def _present(request: ApiRequest, subject_id: str) -> Answer:
     """Return the profile of a person; the audit log records it."""
     subject_profile = profile.of(subject_id, by=request.auth)
     access_log.record_names_read(subject_profile.subject, by=request.auth)
-    return profile.as_json(subject_profile)
+    requests = open_requests.of_person(request.auth, subject_profile.subject.pk)
+    return profile.as_json(subject_profile) | {
+        "open_cases": open_requests.as_json(requests)
+    }
 
 
 # ── People ───────────────────────────────────────────────────────────────────

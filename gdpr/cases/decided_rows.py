@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from django.utils.translation import gettext_noop
 
-from gdpr.data_map import memory_files
+from gdpr.data_map import memory_files, row_text
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch
 from gdpr.data_map.table_holder import Rule, TableHolder
 from gdpr.models import Case, CaseKind, RowVerdict, Verdict
-from gdpr.verification import second_search
+from gdpr.verification import second_samples, second_search
 from memory.models import MemoryFile
 
 # Compaction moves an entry to the archive; a decision on it holds in both places.
@@ -84,12 +84,16 @@ STAYS: Final = gettext_noop(
     "Only the second matcher of the last run found the name, so that it cannot be"
     " masked; correct the text where it stands, or decide that it stays."
 )
+# The key in the result of a case: place → where the second matcher found a row.
+ONLY_SECOND: Final = "only_second"
+# As many rows of a place are shown with a sample.
+MAX_SAMPLES: Final = 200
 # Rows of the requests themselves are never kept by decision.
 _NEVER_OFFERED: Final = frozenset({"subjects", "cases", "decisions", "exports"})
 
 
 def with_reported(
-    case: Case, holder: Holder, rows: Iterable[RowMatch]
+    case: Case, person: Person, holder: Holder, rows: Iterable[RowMatch]
 ) -> Iterator[RowMatch]:
     """Yield rows, then those that only the second matcher found after the last run."""
     ids = set()
@@ -98,27 +102,52 @@ def with_reported(
         yield row
     if case.kind != CaseKind.ERASURE or holder.derived or holder.name in _NEVER_OFFERED:
         return
-    for row_id, fate in _reported(case, holder).items():
-        if row_id not in ids:
-            reason = GOES_WHOLE if fate is Fate.DELETE else STAYS
-            yield RowMatch(row_id, fate, reason, doubtful=True)
+    offered = [item for item in _reported(case, holder) if item.row_id not in ids]
+    samples = second_samples.of(person, [item.where for item in offered[:MAX_SAMPLES]])
+    for item in offered:
+        reason = GOES_WHOLE if item.fate is Fate.DELETE else STAYS
+        sample = samples.get(item.where, "")
+        yield RowMatch(item.row_id, item.fate, reason, sample=sample, doubtful=True)
 
 
-def _reported(case: Case, holder: Holder) -> dict[str, Fate]:
-    """Return the rows of a place in the second matcher's traces, with their fates."""
-    fates: dict[str, Fate] = {}
+@dataclass(frozen=True, slots=True)
+class _Reported:
+    """A row in the second matcher's traces; ``where`` is as in the trace."""
+
+    row_id: str
+    fate: Fate
+    where: str
+
+
+def _traced(case: Case, place: str) -> list[str]:
+    """Return where the second matcher found something in a place after the last run."""
+    by_place = case.result.get(ONLY_SECOND)
+    if by_place is not None:
+        return list(by_place.get(place, ()))
+    # The result of an earlier release has the first traces only.
+    return [
+        trace["where"]
+        for trace in case.result.get("residue", {}).get("traces", ())
+        if trace["what"] == second_search.BY_SECOND and trace["place"] == place
+    ]
+
+
+def _reported(case: Case, holder: Holder) -> list[_Reported]:
+    """Return the rows of a place in the second matcher's traces, each once."""
+    reported: dict[str, _Reported] = {}
     declarations = holder.declarations if isinstance(holder, TableHolder) else ()
-    for trace in case.result.get("residue", {}).get("traces", ()):
-        if trace["what"] != second_search.BY_SECOND or trace["place"] != holder.name:
-            continue
-        table, key, parent = second_search.row_of(trace["where"])
+    for where in _traced(case, holder.name):
+        table, key, parent = second_search.row_of(where)
         row_id, fate = parent or key, Fate.DELETE
         for number, declared in enumerate(declarations):
             if declared.model._meta.db_table == table and not parent:
                 row_id = f"{declared.key}:{key}" if number else key
                 fate = Fate.REDACT if declared.rule is Rule.MASKED else fate
-        fates[row_id] = fate
+        reported[row_id] = _Reported(row_id, fate, where)
     if holder.name != memory_files.PLACE:
-        return fates
-    files = MemoryFile.objects.filter(workspace_id=case.workspace_id, pk__in=fates)
-    return dict.fromkeys(files.values_list("pk", flat=True), Fate.REDACT)
+        return list(reported.values())
+    ids: set[str] = set()
+    for part in row_text.batches(list(reported)):
+        files = MemoryFile.objects.filter(workspace_id=case.workspace_id, pk__in=part)
+        ids.update(files.values_list("pk", flat=True))
+    return [replace(reported[pk], fate=Fate.REDACT) for pk in sorted(ids)]

@@ -221,7 +221,7 @@ def look(case: Case, person: Person | None = None) -> DryRun:
     for holder in registry.ALL:
         if case.kind == CaseKind.RECTIFICATION and holder.name in NOT_RECTIFIED:
             continue
-        matches = decided_rows.with_reported(case, holder, holder.find(person))
+        matches = decided_rows.with_reported(case, person, holder, holder.find(person))
         rows = {_planned(case, person, holder, row) for row in matches}
         result = HolderResult(holder.name, holder.title, holder.derived)
         result.rows = sorted(rows, key=lambda row: row.row_id)

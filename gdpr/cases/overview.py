@@ -86,14 +86,6 @@ def urgent(
     return [(case, queries.deadline(case, rules)) for case in rows]
 
 
-def others_open(case: Case) -> list[Case]:
-    """Return the other open cases of a case's person, the earliest deadline first."""
-    rows = Case.objects.filter(
-        workspace_id=case.workspace_id, subject_ref=case.subject_ref, state__in=OPEN
-    ).exclude(pk=case.pk)
-    return list(rows.order_by("due_at", "pk")[:PLAN_LIMIT])
-
-
 def plan_work(actor: Actor) -> PlanWork:
     """Return the planned cases that wait for this actor, at most ``PLAN_LIMIT``."""
     if not actor.can("gdpr.manage"):

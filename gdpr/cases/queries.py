@@ -14,6 +14,7 @@ from django.utils.translation import gettext
 from gdpr import pagination
 from gdpr.cases import (
     deadlines,
+    decided_rows,
     dry_run,
     leases,
     legal_holds,
@@ -190,12 +191,18 @@ OPTIONAL: Final = (
     "requester", "ticket", "assignee", "held_from", "extension_reason",
     "identity_how", "identity_by", "identity_skipped_ground",
     "identity_skipped_reason", "approved_by", "approved_plan", "executed_by",
-    "break_glass_reason", "refusal_reason", "closed_by", "correction", "result",
+    "break_glass_reason", "refusal_reason", "closed_by", "correction",
 )  # fmt: skip
 TIMES: Final = (
     "received_at", "opened_at", "extended_until", "identity_at", "approved_at",
     "closed_at",
 )  # fmt: skip
+
+
+def _result(case: Case) -> dict[str, Any] | None:
+    """Return the result of a case; its thousands of rows are in the next plan."""
+    skip = decided_rows.ONLY_SECOND
+    return {name: v for name, v in case.result.items() if name != skip} or None
 
 
 def case_json(case: Case, rules: PrivacySettings) -> dict[str, Any]:
@@ -205,6 +212,7 @@ def case_json(case: Case, rules: PrivacySettings) -> dict[str, Any]:
         | {name: getattr(case, name) or None for name in OPTIONAL}
         | {name: _stamp(getattr(case, name)) for name in TIMES}
         | {
+            "result": _result(case),
             "subject_id": case.subject_ref,
             "due_at": journal.stamp(due.due_at),
             "days_left": due.days_left,

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_noop
 
 from gdpr import audit_log, cache_version
 from gdpr.cases import leases, sealed_names
+from gdpr.cases.decided_rows import ONLY_SECOND
 from gdpr.certificates import issue as certificates
 from gdpr.certificates import limits
 from gdpr.certificates.issue import Facts
@@ -18,7 +19,7 @@ from gdpr.data_map import registry
 from gdpr.erasure import certified_facts, execute, failpoints, seal_names
 from gdpr.erasure.run_context import Run
 from gdpr.models import ActionStatus, CaseStep, Certificate
-from gdpr.verification import postgres, search, sqlite
+from gdpr.verification import postgres, search, second_search, sqlite
 from gdpr.verification.report import Report
 from memory.journal import append as journal
 from memory.rules.entries import NewEntry
@@ -197,6 +198,7 @@ def close(run: Run, report: Report) -> None:
         "certificate": certificate.id,
         **certificates.verdict_of(certificate),
         "residue": report.as_json(),
+        ONLY_SECOND: report.rows_of(second_search.BY_SECOND),
     }
     leases.close(run.case, run.runner, result, case_result, by=run.by)
     failpoints.step("closed")

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from gdpr import audit_log, erasure
 from gdpr.cases import dry_run, identity, privacy_settings, transitions
@@ -27,6 +28,7 @@ from gdpr.models import (
     CasePlan,
     CaseState,
     GdprAction,
+    IdentityGround,
     Subject,
 )
 from gdpr.subjects import registry as subjects
@@ -42,6 +44,13 @@ BEFORE_RUN: Final = (
     CaseState.APPROVED,
     CaseState.PARTIAL,
 )
+
+# The body of a call for a person whose identity nobody verified.
+EXAMPLE: Final[dict[str, Any]] = {
+    "reason": "Account closed, ticket 4711",
+    "identity_ground": "own_decision",
+    "identity_reason": "Closed by the retention schedule; nobody asked",
+}
 
 
 class Awaits(StrEnum):
@@ -166,7 +175,7 @@ def open_case(
     """
     by.require("gdpr.manage")
     if skip:
-        identity.cleaned(*skip)
+        _require_ground(skip)
     with transaction.atomic():
         # Of two calls at once, the second finds the case of the first.
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
@@ -180,8 +189,33 @@ def open_case(
                 case = identity.skip(case, *skip, by=by)
             elif is_run and not privacy_settings.of(by.workspace_id).require_identity:
                 # Nobody will be asked for an identity: this call has to say the ground.
-                identity.cleaned("", "")
+                _require_ground(("", ""))
     return transitions.case(by, case.id)
+
+
+def _require_ground(skip: tuple[str, str]) -> None:
+    """Raise Invalid that says what to send, unless ground and reason are there."""
+    if skip[0]:
+        identity.cleaned(*skip)
+        return
+    grounds = list(IdentityGround.values)
+    detail = gettext(
+        "Nobody verified who asks, and no identity check follows: send"
+        " identity_ground and identity_reason beside reason. identity_ground is one"
+        " of {grounds}."
+    ).format(grounds=", ".join(grounds))
+    faults = [
+        {"field": name, "code": "missing", "message": gettext("It is needed here.")}
+        for name in ("identity_ground", "identity_reason")
+        if name == "identity_ground" or not skip[1]
+    ]
+    raise errors.Invalid(
+        detail,
+        code="identity_ground_required",
+        grounds=grounds,
+        errors=faults,
+        example=EXAMPLE,
+    )
 
 
 def _open_case(subject: Subject, by: Actor) -> Case | None:

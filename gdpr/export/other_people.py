@@ -35,9 +35,9 @@ SNIPPETS: Final = 3
 SNIPPET_CHARS: Final = 60
 # So many texts are read between two signs of life.
 _BEAT: Final = 100
-# Columns that hold an id, a date or a state, or who of the staff did it.
 # Letters to the person: what they say of others went to them before.
 LETTERS: Final = "letters"
+# Columns that hold an id, a date or a state, or who of the staff did it.
 _UNREAD: Final = frozenset(
     "id place seq ts at entry_type severity priority tier state status kind action"
     " actor_type actor_label assignee by sha256 bytes counts session scope_user"

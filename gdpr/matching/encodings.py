@@ -24,6 +24,9 @@ MAX_COMPRESSED_TOKENS: Final = 8
 MAX_DEPTH: Final = 2
 MIN_BASE64: Final = 8
 MIN_HEX: Final = 10
+# Of a token the signs without those that fill it up; of a line that is wrapped.
+MIN_TOKEN: Final = 6
+MIN_WRAPPED: Final = 40
 # Shorter texts in hexadecimal digits are read whole (``unbroken``).
 MIN_HEX_BYTES: Final = 8
 # Of ten characters so many may be unreadable.
@@ -44,7 +47,8 @@ _ID_SIGNS: Final = f"{_HEX}-"
 _TEXT_BYTES: Final = frozenset((0, 9, 10, 13, *range(32, 127)))
 # Lines of a wrapped token are one token; lines of words are too short for that.
 _TOKEN: Final = re.compile(
-    r"(?:(?:[A-Za-z0-9+/]{4}){10,}\r?\n[ \t]{0,4})*[A-Za-z0-9+/_\-]{6,}={0,2}"
+    rf"(?:(?:[A-Za-z0-9+/]{{4}}){{{MIN_WRAPPED // 4},}}\r?\n[ \t]{{0,4}})*"
+    rf"[A-Za-z0-9+/_\-]{{{MIN_TOKEN},}}={{0,2}}"
 )
 _HEX_ASCII: Final = re.compile(rf"(?:[2-7][0-9A-Fa-f]){{{MIN_HEX_BYTES},}}")
 _HEX_TOKEN: Final = re.compile(rf"[0-9A-Fa-f]{{{MIN_HEX},}}")
@@ -228,6 +232,9 @@ def _as_utf16(data: bytes) -> str:
 # What a sign can be, as bits: of a group of four its first, second, third, any; of a
 # pair of hexadecimal digits its first, any; a sign that is no digit of these.
 _ANY, _PAIR_FIRST, _PAIR_ANY, _NO_DIGIT = 8, 16, 32, 64
+# Of a token any sign, one that no word in small letters has, one that no id has, a
+# hexadecimal digit; what fills a token up.
+_SIGN, _NO_WORD, _NO_ID, _HEX_DIGIT, _FILLER = 1, 2, 4, 8, 16
 
 
 def _flags() -> bytes:
@@ -241,7 +248,19 @@ def _flags() -> bytes:
     return bytes(table)
 
 
+def _token_flags() -> bytes:
+    table = bytearray(256)
+    for sign in _VALUES:
+        table[ord(sign)] = _SIGN | (_NO_WORD if _OTHER.match(sign) else 0)
+        table[ord(sign)] |= 0 if sign in _ID_SIGNS else _NO_ID
+    for digit in f"{_HEX}ABCDEF":
+        table[ord(digit)] |= _HEX_DIGIT
+    table[ord("=")] = _FILLER
+    return bytes(table)
+
+
 _FLAGS: Final = _flags()
+_TOKEN_FLAGS: Final = _token_flags()
 _GROUP_MASK: Final = np.frombuffer(bytes((1, 2, 4, _ANY)), np.uint32)[0]
 _PAIRS_MASK: Final = np.frombuffer(bytes((_PAIR_FIRST, _PAIR_ANY) * 2), np.uint32)[0]
 
@@ -270,17 +289,49 @@ def unbroken(body: str) -> Iterator[tuple[int, int]]:
     Such a text has no run of ASCII that ``suspects`` would notice. The tokens are
     those of ``pieces``: a hash or an id is hardly ever UTF-8.
     """
-    for match in _UTF8_TOKEN.finditer(body):
-        token = match[0]
+    flags = f"\0{body}\0".encode("ascii", "replace").translate(_TOKEN_FLAGS)
+    signs, end = np.frombuffer(flags, np.uint8), 0
+    for start in _token_starts(signs):
+        # A token of several lines has the beginnings of the others in it.
+        match = _UTF8_TOKEN.match(body, start) if start >= end else None
+        if match is None:
+            continue
+        token, end = match[0], match.end()
         if len(token) >= MIN_BASE64 and _OTHER.search(token) and token.strip(_ID_SIGNS):
             data = _decoded("".join(token.split()))
             if _is_utf8(data) and _said(data) is not None:
                 yield match.span()
-    for match in _HEX_TOKEN.finditer(body):
-        if _UTF8_HEX.match(body, match.start()) and any(
-            _said(data) is not None for data in _hexadecimal(match[0])
+    for start, end in _spans(signs & _HEX_DIGIT != 0, MIN_HEX).tolist():
+        if _UTF8_HEX.match(body, start) and any(
+            _said(data) is not None for data in _hexadecimal(body[start:end])
         ):
-            yield match.span()
+            yield start, end
+
+
+def _token_starts(signs: NDArray[np.uint8]) -> list[int]:
+    """Return where tokens of base64 may begin: no words, and no short ids.
+
+    Only long lines are wrapped; any other token is one run of signs.
+    """
+    spans = _spans(signs & _SIGN != 0, MIN_TOKEN)
+    if not len(spans):
+        return []
+    in_token = np.bitwise_or.reduceat(signs, spans.ravel() + 1)[::2]
+    is_filled = signs[spans[:, 1] + 1] == _FILLER
+    is_likely = (in_token & _NO_WORD != 0) & ((in_token & _NO_ID != 0) | is_filled)
+    is_long = spans[:, 1] - spans[:, 0] >= MIN_WRAPPED
+    starts: list[int] = spans[is_likely | is_long, 0].tolist()
+    return starts
+
+
+def _spans(marks: NDArray[np.bool_], size: int) -> NDArray[np.int64]:
+    """Return where so many marks or more follow each other: starts and ends.
+
+    Neither the first nor the last is a mark; offsets begin behind the first.
+    """
+    edges: NDArray[np.int64] = np.flatnonzero(marks[1:] != marks[:-1])
+    spans = edges.reshape(-1, 2)
+    return spans[spans[:, 1] - spans[:, 0] >= size]
 
 
 def base64_of(data: bytes) -> Iterator[str]:

@@ -7,14 +7,15 @@ proposed until an officer confirms them, with their own words or these.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from gdpr.cases.transitions import clean_text
 from gdpr.data_map import registry
@@ -24,7 +25,8 @@ from gdpr.processing import controller, place_defaults, safeguards
 from gdpr.processing.controller import Controller
 from gdpr.processing.safeguards import Recipient
 from memory.journal import append as journal
-from memory.rules import csv_lines, errors
+from memory.rules import bulk, csv_lines, errors
+from memory.rules.bulk import Item, Outcome, Pick
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 
@@ -121,19 +123,63 @@ def confirm(actor: Actor, place: str, purpose: str, legal_basis: str) -> None:
         rows = ProcessingPurpose.objects.select_for_update()
         row = rows.filter(workspace_id=actor.workspace_id, place=place).first()
         was = {name: getattr(row, name) for name in now} if row else None
-        confirmation = {"confirmed_by": actor.label, "confirmed_at": timezone.now()}
         ProcessingPurpose.objects.update_or_create(
             workspace_id=actor.workspace_id,
             place=place,
-            defaults={**now, **confirmation},
+            defaults={**now, **_confirmation(actor)},
         )
-        new = NewEntry(
-            entry_type="gdpr.processing_confirmed",
-            severity=Severity.NOTICE,
-            summary=f"Record of processing: {place} confirmed",
-            payload={"place": place, "now": now, "was": was},
-        )
-        journal.write([new], by=actor)
+        _note(actor, place, now, was)
+
+
+def _confirmation(actor: Actor) -> dict[str, Any]:
+    return {"confirmed_by": actor.label, "confirmed_at": timezone.now()}
+
+
+def _note(
+    actor: Actor, place: str, now: dict[str, str], was: dict[str, str] | None
+) -> None:
+    new = NewEntry(
+        entry_type="gdpr.processing_confirmed",
+        severity=Severity.NOTICE,
+        summary=f"Record of processing: {place} confirmed",
+        payload={"place": place, "now": now, "was": was},
+    )
+    journal.write([new], by=actor)
+
+
+# ── Several at once ──────────────────────────────────────────────────────────
+def wording(row: Activity) -> str:
+    """Return a digest of what is proposed, which a confirmation of many names."""
+    text = f"{row.purpose}\0{row.legal_basis}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def confirm_proposed(actor: Actor, picks: Sequence[Pick]) -> list[Item]:
+    """Confirm proposed purposes as they were read, each by itself.
+
+    What somebody confirmed since, with these or with other words, stays as it is.
+    """
+    actor.require("gdpr.manage")
+    activities = {row.place: row for row in of(actor).activities}
+
+    def act(row: Activity, pick: Pick) -> Outcome:
+        if row.state != CONFIRMED and wording(row) != pick.version:
+            detail = gettext("What is proposed changed since you read it.")
+            raise errors.Conflict(detail, code="stale_version")
+        now = {"purpose": row.purpose, "legal_basis": row.legal_basis}
+        with transaction.atomic():
+            _, is_new = ProcessingPurpose.objects.get_or_create(
+                workspace_id=actor.workspace_id,
+                place=row.place,
+                defaults={**now, **_confirmation(actor)},
+            )
+            if not is_new:
+                detail = gettext("It is confirmed already.")
+                raise errors.Conflict(detail, code="already_confirmed")
+            _note(actor, row.place, now, None)
+        return Outcome(state=gettext_noop("confirmed"), version=pick.version)
+
+    return bulk.run(picks, lambda _: activities, act, title=lambda row: row.title)
 
 
 # ── As data ──────────────────────────────────────────────────────────────────

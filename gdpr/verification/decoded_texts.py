@@ -10,10 +10,14 @@ import binascii
 import html
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Final
 from urllib.parse import unquote
+
+import numpy as np
 
 # Separates two texts; a text that decodes to one is read by itself.
 END: Final = "\x00"
@@ -31,19 +35,35 @@ _JSON: Final = re.compile(
 )
 _SIGNS: Final = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " "}
 _HYPHEN: Final = re.compile(r"[-\u2010\u00ad](?<=\w.)\s{0,4}?\r?\n\s{0,8}(?=\w)")
+# Where a line may end in a hyphen. It begins with a literal sign and is searched for
+# first, because few texts have such a line.
+_HYPHEN_LINE: Final = re.compile(
+    "\n(?:"
+    + "|".join(rf"(?<=[-\u2010\u00ad]\s{{{spaces}}}\n)" for spaces in range(6))
+    + ")"
+)
 # Encoded lines of a letter have 60 to 76 characters.
 _WRAPPED: Final = re.compile(r"\n(?<=[A-Za-z0-9+/]{60}\n)(?=[A-Za-z0-9+/])")
-_WORD: Final = re.compile(rf"[A-Za-z0-9+/_\-]{{{MIN_ENCODED},}}")
 _HEX: Final = re.compile(rf"[0-9A-Fa-f]{{{MIN_HEX},}}")
 _EDGES: Final = re.compile(r"[+/_\-]")
 _URL_SAFE: Final = str.maketrans("-_", "+/")
+# What a sign of an encoded word is, as bits: ids and paths in small letters are none.
+_SMALL, _CAPITAL, _OTHER = 1, 2, 4
+_KINDS: Final = bytes(
+    _SMALL * (sign in ascii_lowercase)
+    | _CAPITAL * (sign in ascii_uppercase)
+    | _OTHER * (sign in f"{digits}+/_-")
+    for sign in map(chr, range(256))
+)
 _LAYOUT: Final = str.maketrans("", "", "\r\n\t")
 _ALIGNMENTS: Final = 4
 
 
 # ── Escapes ──────────────────────────────────────────────────────────────────
 def _from_percent(text: str) -> str:
-    return unquote(text, errors="replace") if _PERCENT.search(text) else text
+    if "%" not in text or not _PERCENT.search(text):
+        return text
+    return unquote(text, errors="replace")
 
 
 def _from_html(text: str) -> str:
@@ -82,7 +102,9 @@ def _from_json(text: str) -> str:
 
 
 def _without_hyphens(text: str) -> str:
-    return _HYPHEN.sub("", text) if "\n" in text else text
+    if "\n" not in text or not _HYPHEN_LINE.search(text):
+        return text
+    return _HYPHEN.sub("", text)
 
 
 _STEPS: Final = (_from_json, _from_percent, _from_html, _from_quoted_printable)
@@ -94,34 +116,53 @@ def _resolved(text: str) -> str:
     return text
 
 
-def readings(texts: Sequence[str]) -> Iterator[dict[int, str]]:
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Texts joined by ``END``, and the index of each among those that were given."""
+
+    indexes: Sequence[int]
+    texts: Sequence[str]
+    body: str
+
+
+def readings(texts: Sequence[str]) -> Iterator[Reading]:
     """Yield the texts as written, then those that read differently once resolved.
 
-    Each reading is index → text. Words divided at the end of a line are joined in a
-    reading of their own.
+    Words divided at the end of a line are joined in a reading of their own.
     """
-    current = {at: text.replace(END, " ") for at, text in enumerate(texts)}
+    body = END.join(texts)
+    if body.count(END) >= len(texts):
+        texts = [text.replace(END, " ") for text in texts]
+        body = END.join(texts)
+    current: Reading | None = Reading(range(len(texts)), texts, body)
     for _ in range(ROUNDS + 1):
-        if not current:
+        if current is None:
             return
         yield current
-        joined_text = _changed(current, _without_hyphens)
-        if joined_text:
-            yield joined_text
+        joined_reading = _changed(current, _without_hyphens)
+        if joined_reading is not None:
+            yield joined_reading
         current = _changed(current, _resolved)
 
 
-def _changed(texts: dict[int, str], step: Callable[[str], str]) -> dict[int, str]:
+def _changed(reading: Reading, step: Callable[[str], str]) -> Reading | None:
     """Return the texts that a step changes; all are read at once unless that mixes."""
-    together = END.join(texts.values())
-    result = step(together)
-    if result == together:
-        return {}
+    result = step(reading.body)
+    if result == reading.body:
+        return None
     parts = result.split(END)
-    if len(parts) != len(texts):
-        parts = [step(text).replace(END, " ") for text in texts.values()]
-    pairs = zip(texts.items(), parts, strict=True)
-    return {index: part for (index, text), part in pairs if part != text}
+    if len(parts) != len(reading.texts):
+        parts = [step(text).replace(END, " ") for text in reading.texts]
+    changed_at = [
+        at
+        for at, (text, part) in enumerate(zip(reading.texts, parts, strict=True))
+        if part != text
+    ]
+    if not changed_at:
+        return None
+    changed_texts = [parts[at] for at in changed_at]
+    indexes = [reading.indexes[at] for at in changed_at]
+    return Reading(indexes, changed_texts, END.join(changed_texts))
 
 
 # ── Encoded words ────────────────────────────────────────────────────────────
@@ -131,17 +172,21 @@ class Words:
     def __init__(self) -> None:
         self._meanings: dict[str, tuple[str, ...]] = {}
 
-    def among(self, texts: Mapping[int, str]) -> Iterator[tuple[int, str]]:
+    def among(self, reading: Reading) -> Iterator[tuple[int, str]]:
         """Yield what words say in base64 or hexadecimal, with their text's index.
 
         Only what decodes to readable text: most words do not.
         """
-        body = END.join(texts.values())
-        body = _WRAPPED.sub("", body.replace("\r\n", "\n"))
-        words = set(_WORD.findall(body))
+        body = reading.body
+        if "\r" in body:
+            body = body.replace("\r\n", "\n")
+        if "\n" in body:
+            body = _WRAPPED.sub("", body)
+        words = _encoded_words(body)
         for word in words - self._meanings.keys():
-            self._meanings[word] = tuple(_meanings(word)) if _may_mean(word) else ()
-        indexes = list(texts)
+            self._meanings[word] = tuple(_meanings(word))
+        if not any(self._meanings[word] for word in words):
+            return
         # The offset at which the text after each begins.
         starts = list(accumulate(len(text) + 1 for text in body.split(END)))
         for word in words:
@@ -149,13 +194,29 @@ class Words:
                 at = body.find(word)
                 while at >= 0:
                     index = bisect_right(starts, at)
-                    yield indexes[index], meaning
+                    yield reading.indexes[index], meaning
                     at = body.find(word, starts[index])
 
 
-def _may_mean(word: str) -> bool:
-    """Whether a word may be an encoding: ids and paths in small letters are none."""
-    return not word.islower() or len(word) >= MIN_HEX
+def _encoded_words(body: str) -> set[str]:
+    """Return the words of a text that may be an encoding, found without a loop.
+
+    A text of many rows has a million words, and hardly an encoded one.
+    """
+    data = f"\n{body}\n".encode("utf-8", "surrogatepass")
+    kinds = np.frombuffer(data.translate(_KINDS), np.uint8)
+    is_sign = kinds != 0
+    # Where words begin and end, in turn.
+    edges = np.flatnonzero(is_sign[1:] != is_sign[:-1]) + 1
+    spans = edges.reshape(-1, 2)
+    spans = spans[spans[:, 1] - spans[:, 0] >= MIN_ENCODED]
+    if not len(spans):
+        return set()
+    in_word = np.bitwise_or.reduceat(kinds, spans.ravel())[::2]
+    is_small = in_word & (_SMALL | _CAPITAL) == _SMALL
+    spans = spans[~is_small | (spans[:, 1] - spans[:, 0] >= MIN_HEX)]
+    words = {data[start:end] for start, end in spans.tolist()}
+    return {word.decode() for word in words}
 
 
 def _meanings(word: str) -> Iterator[str]:

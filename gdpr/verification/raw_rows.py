@@ -7,20 +7,17 @@ a table or a column that nobody declared is read as well.
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from django.apps import apps
 from django.db import connection, models
 
+from gdpr.verification import raw_columns
 from gdpr.verification.second_matcher import SEAM
 from memory.models import User, Workspace
 
-BATCH: Final = 2_000
 # Vectors, digests and random bytes: they hold no text.
 NUMBERS: Final = frozenset(
     {"vector", "words", "points", "salt", "commitment", "prev_hash", "entry_hash"}
@@ -43,6 +40,7 @@ _WHO_COLUMNS: Final = frozenset({"scope_user", "end_user", "user"})
 _PARENTS: Final = ("entry_id", "file_id", "current_entry_id")
 _SHADOW: Final = re.compile(r"_fts(_(data|idx|docsize|config|content))?$")
 _DEPTH: Final = 3
+_ID: Final = r"[\w\-]*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +54,23 @@ class Row:
     parents: tuple[str, ...]
     text: str
     facts: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows of a table, column by column; ``row`` returns a single one."""
+
+    keys: Sequence[str]
+    parents: Sequence[Sequence[str]]
+    texts: Sequence[str]
+    facts: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def row(self, at: int) -> Row:
+        parents = tuple(column[at] for column in self.parents)
+        return Row(self.keys[at], parents, self.texts[at], self.facts[at])
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +222,22 @@ def _condition(table: RawTable, workspace_id: str, subject_id: str) -> str:
     condition = _scope(table.model, _literal(workspace_id))
     owner = _OF_SUBJECT.get(table.name)
     own = f"{_quoted(owner)} = {_literal(subject_id)}" if owner else ""
-    return " AND ".join(f"({part})" for part in (condition, own) if part)
+    return _and(condition, own)
+
+
+def _and(*conditions: str) -> str:
+    return " AND ".join(f"({part})" for part in conditions if part)
+
+
+def _has_key(table: RawTable, keys: Sequence[str]) -> str:
+    """Return the SQL condition for keys; one that is no id of ours is left out."""
+    literals = [_literal(key) for key in keys if re.fullmatch(_ID, key)]
+    return f"{_quoted(table.key)} IN ({', '.join(literals) or 'NULL'})"
 
 
 def _literal(text: str) -> str:
     """Return an id as an SQL literal: ids are letters, digits and underscores."""
-    if not re.fullmatch(r"[\w\-]*", text):
+    if not re.fullmatch(_ID, text):
         message = "An id has other characters than letters, digits and dashes."
         raise ValueError(message)
     return f"'{text}'"
@@ -237,89 +262,32 @@ def batches(
     workspace_id: str,
     subject_id: str,
     facts: frozenset[str] = frozenset(),
-) -> Iterator[list[Row]]:
+    *,
+    keys: Sequence[str] = (),
+) -> Iterator[Batch]:
     """Yield a table's rows of a workspace, without the columns to leave out.
+
+    With ``keys`` only the rows that have one of them.
 
     In short queries: a long read would keep SQLite's log from being truncated.
     """
     columns = [column for column in table.columns if column not in leave_out]
     if not columns:
         return
-    names = [f"CAST({_quoted(table.key)} AS TEXT)"]
-    names += [f"CAST({_quoted(name)} AS TEXT)" for name in table.parents]
-    names.append(_joined(table, [name for name in columns if name not in facts]))
-    names.append(_joined(table, [name for name in columns if name in facts]))
+    names = [f"CAST({_quoted(name)} AS TEXT)" for name in (table.key, *table.parents)]
+    values = [f"coalesce({name}, '')" for name in names]
+    values.append(_joined(table, [name for name in columns if name not in facts]))
+    values.append(_joined(table, [name for name in columns if name in facts]))
     condition = _condition(table, workspace_id, subject_id)
-    read = _sqlite_rows if connection.vendor == "sqlite" else _postgres_rows
-    for rows in read(table, ", ".join(names), condition):
-        yield [
-            Row(
-                str(key),
-                tuple(str(name or "") for name in parent_ids),
-                text,
-                fact_text,
-            )
-            for key, *parent_ids, text, fact_text in rows
-        ]
+    if keys:
+        condition = _and(condition, _has_key(table, keys))
+    for keys, *parents, texts, fact_texts in raw_columns.read(
+        table.name, table.order, values, condition
+    ):
+        yield Batch(keys, parents, texts, fact_texts)
 
 
 def _joined(table: RawTable, columns: Sequence[str]) -> str:
     """Return the SQL of columns as one text."""
     texts = [_as_text(table, column) for column in columns]
     return f" || '{SEAM}' || ".join(texts) or "''"
-
-
-def _text_of(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
-
-
-def _sqlite_rows(
-    table: RawTable, names: str, condition: str
-) -> Iterator[list[tuple[Any, ...]]]:
-    if table.order:
-        yield from _rows_by_key(table, names, condition)
-        return
-    also = f" AND ({condition})" if condition else ""
-    sql = (
-        f"SELECT rowid, {names} FROM {_quoted(table.name)} WHERE rowid > ?{also}"  # noqa: S608
-        f" ORDER BY rowid LIMIT {BATCH}"
-    )
-    with closing(_sqlite_link()) as link:
-        last = -(2**63)
-        while rows := link.execute(sql, [last]).fetchall():
-            last = rows[-1][0]
-            yield [row[1:] for row in rows]
-
-
-def _sqlite_link() -> sqlite3.Connection:
-    path = Path(str(connection.settings_dict["NAME"])).resolve()
-    link = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
-    link.text_factory = _text_of
-    return link
-
-
-def _rows_by_key(
-    table: RawTable, names: str, condition: str
-) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield the rows of a table without rowid, in the order of its key."""
-    where_clause = f" WHERE {condition}" if condition else ""
-    order = ", ".join(_quoted(name) for name in table.order)
-    sql = (
-        f"SELECT {names} FROM {_quoted(table.name)}{where_clause}"  # noqa: S608
-        f" ORDER BY {order} LIMIT {BATCH} OFFSET ?"
-    )
-    with closing(_sqlite_link()) as link:
-        offset = 0
-        while rows := link.execute(sql, [offset]).fetchall():
-            offset += len(rows)
-            yield rows
-
-
-def _postgres_rows(
-    table: RawTable, names: str, condition: str
-) -> Iterator[list[tuple[Any, ...]]]:
-    where_clause = f" WHERE {condition}" if condition else ""
-    with connection.chunked_cursor() as cursor:
-        cursor.execute(f"SELECT {names} FROM {_quoted(table.name)}{where_clause}")  # noqa: S608
-        while rows := cursor.fetchmany(BATCH):
-            yield rows

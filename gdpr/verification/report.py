@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from gdpr.data_map.base import Trace
 
@@ -15,6 +16,11 @@ Beat = Callable[[], None]
 
 def no_beat() -> None:
     return None
+
+
+# Traces of a report; and those that a person may be asked to decide on.
+MAX_TRACES: Final = 100
+MAX_ROWS: Final = 10_000
 
 
 @dataclass(slots=True)
@@ -50,6 +56,14 @@ class Report:
     def is_clean(self) -> bool:
         return not self.traces and not self.todo
 
+    def rows_of(self, description: str) -> dict[str, list[str]]:
+        """Return place → where the traces of one kind are, at most ``MAX_ROWS``."""
+        places: dict[str, list[str]] = {}
+        traces = (row for row in self.traces if row.description == description)
+        for trace in islice(traces, MAX_ROWS):
+            places.setdefault(trace.place, []).append(trace.where)
+        return places
+
     def as_json(self) -> dict[str, Any]:
         """Return the report as JSON for the certificate; traces contain no text."""
         return {
@@ -70,7 +84,7 @@ class Report:
             "found": len(self.traces),
             "traces": [
                 {"place": trace.place, "where": trace.where, "what": trace.description}
-                for trace in self.traces[:100]
+                for trace in self.traces[:MAX_TRACES]
             ],
             "checkpoint": self.checkpoint,
             "methods": self.methods,

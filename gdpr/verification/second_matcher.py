@@ -13,11 +13,12 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 from typing import Final
 
 from gdpr.verification import decoded_texts
-from gdpr.verification.decoded_texts import END
+from gdpr.verification.decoded_texts import END, Reading
 from gdpr.verification.word_sequences import WORD, Name, Stretch, Text, ascii_of
 
 # Between two columns of a row: no name reaches across it.
@@ -189,29 +190,24 @@ class SecondMatcher:
                 hits |= {pairs[at][0] for at in inner}
         return hits
 
-    def _in_reading(self, reading: dict[int, str]) -> set[int]:
-        indexes, texts = list(reading), list(reading.values())
+    def _in_reading(self, reading: Reading) -> set[int]:
         return {
-            indexes[at]
-            for at, target in self._candidates(texts)
-            if self._is_in(target, texts[at])
+            reading.indexes[at]
+            for at, target in self._candidates(reading)
+            if self._is_in(target, reading.texts[at])
         }
 
-    def _candidates(self, texts: Sequence[str]) -> Iterator[tuple[int, _Sought]]:
+    def _candidates(self, reading: Reading) -> Iterator[tuple[int, _Sought]]:
         """Yield the texts that hold a word of each part of an identifier."""
-        body = ascii_of(END.join(texts)).lower()
-        parts = body.split(END)
-        if len(parts) != len(texts):
-            parts = [ascii_of(text).lower().replace(END, " ") for text in texts]
-            body = END.join(parts)
-        starts = list(accumulate(len(part) + 1 for part in parts))
+        folded = _FoldedTexts(reading)
         for target in self._sought:
             if target.digits:
-                yield from ((at, target) for at in _with_digits(parts, target.digits))
+                yield from ((at, target) for at in folded.with_digits(target.digits))
                 continue
             rarest = max(target.anchors, key=lambda anchors: len(min(anchors, key=len)))
-            for at in _containing(body, starts, rarest):
-                if all(any(a in parts[at] for a in word) for word in target.anchors):
+            for at in folded.containing(rarest):
+                part = folded.parts[at]
+                if all(any(a in part for a in word) for word in target.anchors):
                     yield at, target
 
     def _is_in(self, sought: _Sought, text: str) -> bool:
@@ -279,21 +275,37 @@ def _sought(identifier: Identifier) -> _Sought | None:
     return _Sought(name.anchors(), name=name) if name.is_sought else None
 
 
-def _containing(
-    body: str, starts: Sequence[int], anchors: Iterable[str]
-) -> Iterator[int]:
-    """Yield the indexes of the joined texts that contain one of some strings."""
-    indexes: set[int] = set()
-    for anchor in anchors:
-        at = body.find(anchor)
-        while at >= 0:
-            index = bisect_right(starts, at)
-            indexes.add(index)
-            at = body.find(anchor, starts[index])
-    yield from sorted(indexes)
+class _FoldedTexts:
+    """The texts of a reading in small ASCII letters, searched together."""
 
+    def __init__(self, reading: Reading) -> None:
+        self._body = ascii_of(reading.body).lower()
+        if self._body.count(END) != len(reading.texts) - 1:
+            texts = (ascii_of(text).lower() for text in reading.texts)
+            self._body = END.join(text.replace(END, " ") for text in texts)
 
-def _with_digits(texts: Sequence[str], digits: str) -> Iterator[int]:
-    """Yield the indexes of the texts that may hold a number's last digits."""
-    loose = re.compile(r"(?:[ \t\-./()]{0,3})".join(digits[-6:]))
-    yield from (index for index, text in enumerate(texts) if loose.search(text))
+    @cached_property
+    def parts(self) -> list[str]:
+        return self._body.split(END)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The offset at which the text after each begins."""
+        return list(accumulate(len(part) + 1 for part in self.parts))
+
+    def containing(self, anchors: Iterable[str]) -> list[int]:
+        """Return the indexes of the texts that contain one of some strings."""
+        indexes: set[int] = set()
+        for anchor in anchors:
+            at = self._body.find(anchor)
+            while at >= 0:
+                index = bisect_right(self._starts, at)
+                indexes.add(index)
+                at = self._body.find(anchor, self._starts[index])
+        return sorted(indexes)
+
+    def with_digits(self, digits: str) -> list[int]:
+        """Return the indexes of the texts that may hold a number's last digits."""
+        loose = re.compile(r"(?:[ \t\-./()]{0,3})".join(digits[-6:]))
+        places = (match.start() for match in loose.finditer(self._body))
+        return sorted({bisect_right(self._starts, place) for place in places})

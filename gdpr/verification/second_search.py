@@ -19,7 +19,7 @@ from gdpr.data_map.base import Person, Trace
 from gdpr.data_map.table_holder import Table, TableHolder
 from gdpr.matching.common_words import Reach, reach
 from gdpr.verification import raw_rows
-from gdpr.verification.raw_rows import RawTable, Row
+from gdpr.verification.raw_rows import Batch, RawTable, Row
 from gdpr.verification.report import Beat, Report, no_beat
 from gdpr.verification.second_matcher import KINDS, Identifier, SecondMatcher
 from memory.models import MemoryVersion
@@ -103,16 +103,16 @@ def search(person: Person, report: Report, beat: Beat = no_beat) -> None:
     seen_ids = {(trace.place, trace.row_id or trace.where) for trace in report.traces}
     for table in raw_rows.tables():
         report.tables += 1
-        for rows in raw_rows.batches(
+        for batch in raw_rows.batches(
             table,
-            _left_out(table),
+            left_out(table),
             person.workspace_id,
             person.subject_id,
             _facts(table),
         ):
             beat()
-            report.rows += len(rows)
-            for row in _naming(rows, matcher, exact):
+            report.rows += len(batch)
+            for row in _naming(batch, matcher, exact):
                 trace = _trace(table, row, places, person)
                 if trace and not seen_ids & {(trace.place, i) for i in _ids(trace)}:
                     report.traces.append(trace)
@@ -131,18 +131,24 @@ def search(person: Person, report: Report, beat: Beat = no_beat) -> None:
 
 
 # ── Rows ─────────────────────────────────────────────────────────────────────
-def _naming(
-    rows: Sequence[Row], matcher: SecondMatcher, exact: SecondMatcher
-) -> list[Row]:
+def _naming(batch: Batch, matcher: SecondMatcher, exact: SecondMatcher) -> list[Row]:
     """Return the rows that name the person; equal texts are searched once."""
-    texts = _hits({row.text for row in rows}, matcher)
-    facts = _hits({row.facts for row in rows if row.facts}, exact)
-    return [row for row in rows if row.text in texts or row.facts in facts]
+    texts = _hits(batch.texts, matcher)
+    facts = _hits(batch.facts, exact)
+    if not texts and not facts:
+        return []
+    return [
+        batch.row(at)
+        for at, (text, fact_text) in enumerate(
+            zip(batch.texts, batch.facts, strict=True)
+        )
+        if text in texts or fact_text in facts
+    ]
 
 
-def _hits(texts: set[str], matcher: SecondMatcher) -> set[str]:
-    ordered_texts = list(texts)
-    return {ordered_texts[at] for at in matcher.among(ordered_texts)}
+def _hits(texts: Sequence[str], matcher: SecondMatcher) -> set[str]:
+    distinct = [text for text in dict.fromkeys(texts) if text]
+    return {distinct[at] for at in matcher.among(distinct)}
 
 
 def _declared(table: RawTable) -> Iterator[Table]:
@@ -157,7 +163,7 @@ def _facts(table: RawTable) -> frozenset[str]:
     return frozenset(name for declared in _declared(table) for name in declared.facts)
 
 
-def _left_out(table: RawTable) -> frozenset[str]:
+def left_out(table: RawTable) -> frozenset[str]:
     """Return the columns that are kept: who acted, declared ones, keys of others."""
     kept_columns = set(ACTING.get(table.name, ()))
     for declared in _declared(table):

@@ -15,11 +15,13 @@ from gdpr.cases import (
     deadlines,
     dry_run,
     legal_holds,
+    open_requests,
     privacy_settings,
     queries,
     reminder_email,
     second_person,
 )
+from gdpr.cases.open_requests import OpenRequest
 from gdpr.cases.queries import CaseDetail
 from gdpr.certificates import issue as certificates
 from gdpr.export import gaps
@@ -106,6 +108,15 @@ class CasePage:
     common: int = 0
     doubts: dict[str, Any] = field(default_factory=dict)
     recipients: recipient_lines.CasePanel | None = None
+    others: list[OpenRequest] = field(default_factory=list)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to look at first, each with a link to the other request."""
+        return [
+            case_words.linked(row)
+            for row in open_requests.warnings(self.case, self.others)
+        ]
 
     @property
     def can_decide(self) -> bool:
@@ -333,4 +344,5 @@ def of(actor: Actor, case: Case) -> CasePage:
         common=0 if case.closed_at else _common_aliases(case),
         doubts=dry_run.doubts(detail.plan),
         recipients=recipient_lines.panel(actor, detail),
+        others=open_requests.of_person(actor, case.subject_ref, besides=case.pk),
     )

@@ -197,8 +197,6 @@ def new(request: HttpRequest) -> HttpResponse:
         form.add_error(None, error.detail)
         return _new_case_page(request, form, status=error.status)
     messages.success(request, gettext("Case {id} is open").format(id=case.id))
-    for notice in case_words.notices(case, overview.others_open(case)):
-        messages.warning(request, notice)
     return redirect("privacy:case", case.id)
 
 

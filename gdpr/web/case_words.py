@@ -6,16 +6,20 @@ reader's language. What people wrote themselves stays as they wrote it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from django.conf import settings
+from django.urls import reverse
 from django.utils import translation
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_noop, ngettext
 
 from gdpr.cases import bulk
+from gdpr.cases.open_requests import SENTENCES, RequestWarning
 from gdpr.cases.transitions import ERASED
-from gdpr.models import Case, CaseEvent, CaseKind, CaseState, Ground, Verdict
+from gdpr.models import CaseEvent, CaseState, Ground, Verdict
 from gdpr.web import letter_words
 from memory.figures import grouped
 from memory.rules import errors
@@ -149,15 +153,8 @@ def advice(refusal: errors.AppError) -> str:
     return gettext(text) if text else ""
 
 
-def notices(case: Case, others: Sequence[Case]) -> Iterator[str]:
-    """Yield what to look at first, because other requests of the person are open."""
-    for other in others:
-        if other.kind == case.kind:
-            text = gettext("The person has an open request of this kind already: {id}")
-            yield text.format(id=other.pk)
-        elif (case.kind, other.kind) == (CaseKind.ERASURE, CaseKind.ACCESS):
-            text = gettext(
-                "The person also asked for access ({id}): answer that first, for the"
-                " erasure leaves nothing to show."
-            )
-            yield text.format(id=other.pk)
+def linked(warning: RequestWarning) -> SafeString:
+    """Return a warning with a link to the request that it names."""
+    address = reverse("privacy:case", args=[warning.case.pk])
+    link = format_html('<a class="id" href="{}">{}</a>', address, warning.case.pk)
+    return format_html(gettext(SENTENCES[warning.code]), id=link)

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import translation
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import (
     require_GET,
@@ -28,10 +28,15 @@ from gdpr.processing import record as processing
 from gdpr.reports import audit_export, calendar_feed, month, register
 from gdpr.reports.month import Figures
 from gdpr.web.report_forms import ControllerForm, PeriodForm, PurposeForm
-from memory.rules import csv_lines, errors
+from memory.rules import bulk, csv_lines, errors
 from memory.web import pages
+from memory.web.bulk_page import Report
 
 PAGE: Final = 200
+CONFIRMED_WORDS: Final = (
+    gettext_noop("{count} purpose confirmed, and written into the journal"),
+    gettext_noop("{count} purposes confirmed, and written into the journal"),
+)
 
 
 def csv_response(lines: Iterable[str], name: str) -> StreamingHttpResponse:
@@ -160,6 +165,7 @@ def _processing(
     form: PurposeForm | None = None,
     place: str = "",
     answering: ControllerForm | None = None,
+    report: Report | None = None,
     status: int = 200,
 ) -> HttpResponse:
     actor = pages.actor(request)
@@ -169,9 +175,15 @@ def _processing(
         first = {"purpose": row.purpose, "legal_basis": row.legal_basis}
         own = PurposeForm(initial=first, auto_id=f"{row.place}-%s")
         is_faulty = form is not None and row.place == place
-        lines.append((row, form if is_faulty else own, is_faulty))
+        pick = "" if row.confirmed_by else f"{row.place}:{processing.wording(row)}"
+        lines.append((row, form if is_faulty else own, is_faulty, pick))
     answering = answering or ControllerForm(initial=vars_of(record.controller))
-    context = {"record": record, "lines": lines, "answering": answering}
+    context = {
+        "record": record,
+        "lines": lines,
+        "answering": answering,
+        "report": report,
+    }
     return render(request, "gdpr/processing.html", context, status=status)
 
 
@@ -193,6 +205,25 @@ def confirm_processing(request: HttpRequest, place: str) -> HttpResponse:
         return _processing(request, form=form, place=place, status=status)
     messages.success(request, gettext("Confirmed, and written into the journal"))
     return redirect(f"{pages.address('privacy:processing')}#{place}")
+
+
+@never_cache
+@require_http_methods(pages.METHODS)
+def confirm_many_purposes(request: HttpRequest) -> HttpResponse:
+    """Confirm the ticked purposes as they are proposed."""
+    if request.method != "POST":
+        return redirect("privacy:processing")
+    actor = pages.actor(request)
+    picks = bulk.parse(request.POST.getlist("items"))
+    try:
+        items = processing.confirm_proposed(actor, picks)
+    except errors.Invalid as error:
+        messages.error(request, error.detail)
+        return _processing(request, status=error.status)
+    report = Report(
+        items=items, words=CONFIRMED_WORDS, action=pages.address("privacy:processing")
+    )
+    return _processing(request, report=report)
 
 
 @require_POST

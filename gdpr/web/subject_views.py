@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from gdpr.cases import open_requests
 from gdpr.export import gaps
 from gdpr.export import make as export
 from gdpr.models import Subject
@@ -103,6 +104,7 @@ def _subject_page(
         "merge": FORMS["merge"](),
         "hold": FORMS["hold"](),
         "filled": next(iter(filled or {}), ""),
+        "open_requests": open_requests.of_person(actor, subject.pk),
         **(filled or {}),
     }
     status = refusal.status if refusal else (422 if filled else 200)

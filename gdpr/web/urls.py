@@ -135,6 +135,11 @@ urlpatterns = [
     path("reports/audit-log/", report_views.audit_log_file, name="ledger_file"),
     path("processing/", report_views.processing_page, name="processing"),
     path("processing/record.csv", report_views.processing_csv, name="processing_csv"),
+    path(
+        "processing/confirm/",
+        report_views.confirm_many_purposes,
+        name="confirm_purposes",
+    ),
     path("processing/controller/", report_views.change_controller, name="controller"),
     path(
         "processing/<str:place>/",

@@ -96,13 +96,18 @@ def _readable(docids: Sequence[int], blobs: Sequence[bytes | None]) -> Sequence[
     """Return the stored words of entries; those that are not stored are computed."""
     if terms.all_readable(blobs):
         return cast("Sequence[bytes]", blobs)
-    pairs = list(zip(docids, blobs, strict=True))
-    words = read_words([d for d, blob in pairs if not terms.is_readable(blob)])
+    # Mostly some are missing, and all others are readable.
+    stored = [blob for blob in blobs if blob is not None]
+    if not terms.all_readable(stored):
+        blobs = [blob if terms.is_readable(blob) else None for blob in blobs]
+    words = read_words(
+        [d for d, blob in zip(docids, blobs, strict=True) if blob is None]
+    )
     # An entry may have been deleted since.
     no_words = terms.words_of("", "")
     return [
-        blob if blob is not None and terms.is_readable(blob) else words.get(d, no_words)
-        for d, blob in pairs
+        words.get(docid, no_words) if blob is None else blob
+        for docid, blob in zip(docids, blobs, strict=True)
     ]
 
 

@@ -255,12 +255,18 @@ def test_no_page_scrolls_sideways(
     inside = (
         "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     )
+    # A row of pages that is cut does not show that it scrolls.
+    in_full = (
+        "[...document.querySelectorAll('.place-tabs, .report-pages')]"
+        ".every(row => row.scrollWidth <= row.clientWidth)"
+    )
     for name, (path, _) in PAGES.items():
         visit(page, live_server, path.format(**page_urls))
         for width in WIDTHS:
             with subtests.test(name, width=width):
                 page.set_viewport_size({"width": width, "height": 800})
                 assert page.evaluate(inside)
+                assert page.evaluate(in_full)
 
 
 TABLES = (

@@ -269,3 +269,41 @@ def test_every_form_is_erased_and_searched_for(shared_world: World) -> None:
     in_files = {n: kit.in_folders(t.split()[0]) for n, t in tokens.items()}
     assert {name: hits for name, hits in in_files.items() if hits} == {}
     assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
+
+
+_BEYOND_ASCII = st.text("éüЩ王 aB-", min_size=1, max_size=30)
+_TOKENS = st.one_of(
+    st.text("abAB01+/=_- \n\r\0é", max_size=50),
+    _BEYOND_ASCII.map(lambda text: b64encode(text.encode()).decode()),
+    _BEYOND_ASCII.map(lambda text: encodebytes(4 * text.encode()).decode()),
+    _BEYOND_ASCII.map(lambda text: text.encode().hex()),
+)
+
+
+def _tokens_one_by_one(body: str) -> list[tuple[int, int]]:
+    spans = [
+        match.span()
+        for match in encodings._UTF8_TOKEN.finditer(body)
+        if len(match[0]) >= encodings.MIN_BASE64
+        and encodings._OTHER.search(match[0])
+        and match[0].strip(encodings._ID_SIGNS)
+        and encodings._is_utf8(data := encodings._decoded("".join(match[0].split())))
+        and encodings._said(data) is not None
+    ]
+    return spans + [
+        match.span()
+        for match in encodings._HEX_TOKEN.finditer(body)
+        if encodings._UTF8_HEX.match(body, match.start())
+        and any(
+            encodings._said(data) is not None
+            for data in encodings._hexadecimal(match[0])
+        )
+    ]
+
+
+@given(st.lists(_TOKENS, max_size=8), st.sampled_from(["", " ", "=", "."]))
+def test_tokens_are_found_without_trying_every_sign(
+    tokens: list[str], between: str
+) -> None:
+    body = between.join(tokens)
+    assert list(encodings.unbroken(body)) == _tokens_one_by_one(body)

@@ -155,12 +155,40 @@ def test_without_an_identity_check_the_call_needs_a_ground(world: World) -> None
     reply = officer.send("delete", PATH, ASKED)
     assert (reply.status, reply.code) == (422, "identity_ground_required")
     assert "own_decision" in reply.data["grounds"]
+    for name in UNIDENTIFIED:
+        assert name in reply.data["detail"]
+    assert [fault["field"] for fault in reply.data["errors"]] == list(UNIDENTIFIED)
+    reason_only = {**ASKED, "identity_reason": "Nobody asked"}
+    (fault,) = officer.send("delete", PATH, reason_only).data["errors"]
+    assert fault["field"] == "identity_ground"
     no_reason = {**ASKED, "identity_ground": "authority"}
     reply = officer.send("delete", PATH, no_reason)
     assert (reply.status, reply.code) == (422, "identity_reason_required")
     unknown = {**ASKED, **UNIDENTIFIED, "identity_ground": "because"}
     assert officer.send("delete", PATH, unknown).status == 422
     assert not Case.objects.exists()
+
+
+def test_the_example_of_the_answer_is_accepted(world: World) -> None:
+    erasing.maria(world)
+    officer = world.api("compliance")
+    example = officer.send("delete", PATH, ASKED).data["example"]
+    assert officer.send("delete", PATH, example).status == 202
+
+
+@pytest.mark.parametrize(
+    ("ground", "option"),
+    [("", "--identity-ground GROUND"), ("authority", "--identity-reason WHY")],
+)
+def test_the_command_says_which_option_is_missing(
+    world: World, ground: str, option: str
+) -> None:
+    erasing.maria(world)
+    with pytest.raises(CommandError, match=option):
+        call_command(
+            "gdpr_erase", MAIL, workspace="acme", reason="Asked", apply=True,
+            identity_ground=ground,
+        )  # fmt: skip
 
 
 # ── The command ──────────────────────────────────────────────────────────────

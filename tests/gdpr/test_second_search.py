@@ -11,18 +11,18 @@ from django.conf import settings
 from django.db import connection
 
 from gdpr import erasure
-from gdpr.cases import dry_run
+from gdpr.cases import decided_rows, dry_run, queries
 from gdpr.cases import workflow as cases
 from gdpr.data_map import registry
-from gdpr.data_map.base import Person
+from gdpr.data_map.base import SAMPLE_CHARS, Person
 from gdpr.matching import patterns
 from gdpr.matching.matcher import Matcher
 from gdpr.models import Case, CaseState, Verdict
-from gdpr.verification import raw_rows, second_search
+from gdpr.verification import raw_columns, raw_rows, second_search
 from gdpr.verification.report import Report
 from memory.models import JobRun, JournalEntry, WorkspaceSetting
 from tests.gdpr import erasing
-from tests.gdpr.erasing import MAIL, NAME
+from tests.gdpr.erasing import MAIL, NAME, OTHER
 from tests.world import World
 
 
@@ -50,12 +50,8 @@ def test_a_form_that_the_first_matcher_misses_makes_the_result_partial(
     row = shared_world.entry(f"{NAME} was here")
     case = erasing.opened(shared_world, erasing.maria(shared_world))
 
-    def blind(value: str) -> patterns.Shape | None:
-        return None
-
     with monkeypatch.context() as patched:
-        patched.setitem(patterns._MAKERS, "name", blind)
-        patched.setattr(Matcher, "_index_forms", lambda *_: None)
+        _blind(patched)
         erasing.started(shared_world, case)
         erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
@@ -85,7 +81,7 @@ def test_a_column_that_nobody_declared_is_read(shared_world: World) -> None:
 def test_a_table_without_rowid_is_read(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(raw_rows, "BATCH", 2)
+    monkeypatch.setattr(raw_columns, "BATCH", 2)
     with connection.cursor() as cursor:
         cursor.execute(
             "CREATE TABLE foreign_notes (id TEXT, part INTEGER, said TEXT,"
@@ -137,12 +133,8 @@ def test_a_row_that_only_the_second_finds_is_decided_in_the_next_plan(
     row = shared_world.entry(f"{NAME} was here")
     case = erasing.opened(shared_world, erasing.maria(shared_world))
 
-    def blind(value: str) -> patterns.Shape | None:
-        return None
-
     with monkeypatch.context() as patched:
-        patched.setitem(patterns._MAKERS, "name", blind)
-        patched.setattr(Matcher, "_index_forms", lambda *_: None)
+        _blind(patched)
         erasing.started(shared_world, case)
         erasure.run(case.workspace_id, case.pk)
         plan = erasing.planned(shared_world, Case.objects.get(pk=case.pk))
@@ -156,6 +148,41 @@ def test_a_row_that_only_the_second_finds_is_decided_in_the_next_plan(
     case.refresh_from_db()
     assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     assert (JournalEntry.objects.get(pk=row.pk).erased_at is None) is is_left
+
+
+def _blind(patched: pytest.MonkeyPatch) -> None:
+    """Let the first matcher find no name."""
+    patched.setitem(patterns._MAKERS, "name", lambda _value: None)
+    patched.setattr(Matcher, "_index_forms", lambda *_: None)
+
+
+def test_every_row_that_only_the_second_finds_is_offered_with_a_sample(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gdpr.verification.report.MAX_TRACES", 1)
+    erasing.otto(shared_world)
+    rows = [
+        shared_world.entry("Late. " * 100 + f"On {day} {NAME} was here with {OTHER}")
+        for day in ("Monday", "Tuesday", "Friday")
+    ]
+    file = shared_world.file(f"Ask {NAME} about it.")
+    case = erasing.opened(shared_world, erasing.maria(shared_world))
+    with monkeypatch.context() as patched:
+        _blind(patched)
+        erasing.started(shared_world, case)
+        erasure.run(case.workspace_id, case.pk)
+        case.refresh_from_db()
+        assert len(case.result["residue"]["traces"]) == 1
+        plan = erasing.planned(shared_world, case)
+    texts = {row["id"]: row["text"] for row in dry_run.doubts(plan)["rows"]}
+    assert texts.keys() == {*(row.id for row in rows), file.id}
+    for row_id, text in texts.items():
+        assert NAME in text, row_id
+        assert OTHER not in text, row_id
+        assert len(text) <= SAMPLE_CHARS
+    assert decided_rows.ONLY_SECOND not in str(
+        queries.cases_json(shared_world.actor("compliance"), [case])
+    )
 
 
 def test_a_memory_file_is_read(shared_world: World) -> None:

@@ -52,6 +52,9 @@ def test_a_way_in_keeps_no_suppressed_name(world: World, name: str) -> None:
     [
         ("web", "Maria Keller", False),
         ("web", "M. Keller", False),
+        ("web", "Keller Maria", False),
+        ("web", "MariaKeller", False),
+        ("web", "TWFyaWEgS2VsbGVy", False),
         ("keller-maria", "", False),
         ("m-keller", "", False),
         ("support", "", True),

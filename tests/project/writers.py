@@ -398,7 +398,7 @@ SITES: Final[dict[Site, Drive]] = {
     ("gdpr/reports/audit_export.py", "_record"): operation("export_gdpr_actions"),
     ("gdpr/reports/calendar_feed.py", "_record"): _calendar,
     ("gdpr/reports/case_list.py", "csv"): _case_list,
-    ("gdpr/processing/record.py", "confirm"): operation("confirm_processing"),
+    ("gdpr/processing/record.py", "_note"): operation("confirm_processing"),
     ("gdpr/recipients/contacts.py", "_record"): operation("set_recipient_contact"),
     ("gdpr/reports/register.py", "_record"): _register,
     ("memory/admin/entries.py", "mark"): _marked_by_staff,

@@ -11,6 +11,7 @@ import pytest
 from django.urls import reverse
 
 from gdpr.cases import actions
+from gdpr.data_map import registry
 from gdpr.models import Case, ProcessingPurpose
 from gdpr.reports import audit_export, register
 from tests.gdpr import kit
@@ -32,7 +33,7 @@ def get(world: World, path: str, person: str = "compliance") -> Any:
     return world.page(person).get(f"/privacy/{path}")
 
 
-def post(world: World, path: str, person: str = "compliance", /, **body: str) -> Any:
+def post(world: World, path: str, person: str = "compliance", /, **body: Any) -> Any:
     return world.page(person).post(f"/privacy/{path}", body)
 
 
@@ -199,6 +200,40 @@ def test_an_empty_purpose_is_told_at_its_place(
 def test_an_unknown_place_is_not_found(world: World) -> None:
     answer = post(world, "processing/moon/", purpose="x", legal_basis="y")
     assert answer.status_code == 404
+
+
+def _picks(page: str) -> list[str]:
+    return re.findall(r'type="checkbox" name="items" value="([^"]+)"', page)
+
+
+def test_the_ticked_purposes_are_confirmed_as_proposed(world: World) -> None:
+    picks = _picks(text(get(world, "processing/")))
+    assert len(picks) == len(registry.ALL)
+    own = {"purpose": "Support", "legal_basis": "Article 6(1)(b)"}
+    post(world, "processing/journal/", **own)
+    answer = post(world, "processing/confirm/", items=picks)
+    assert answer.context["report"].done_count == len(picks) - 1
+    (refused,) = (item for item in answer.context["report"].items if not item.ok)
+    assert (refused.id, refused.code) == ("journal", "already_confirmed")
+    assert ProcessingPurpose.objects.get(place="journal").purpose == "Support"
+    assert _picks(text(get(world, "processing/"))) == []
+    entries = make.entries(world, "gdpr.processing_confirmed")
+    assert {entry.payload["place"] for entry in entries} == {
+        pick.partition(":")[0] for pick in picks
+    }
+
+
+def test_a_wording_that_nobody_read_is_not_confirmed(world: World) -> None:
+    answer = post(world, "processing/confirm/", items=["journal:0", "moon:0"])
+    codes = {item.id: item.code for item in answer.context["report"].items}
+    assert codes == {"journal": "stale_version", "moon": "not_found"}
+    assert post(world, "processing/confirm/").status_code == 422
+    assert not ProcessingPurpose.objects.exists()
+
+
+def test_a_viewer_ticks_no_purposes(world: World) -> None:
+    for person in ("viewer", "operator"):
+        assert post(world, "processing/confirm/", person).status_code == 403
 
 
 def test_cases_stay_as_they_are_after_every_report(world: World) -> None:

@@ -26,6 +26,15 @@ CODES: Final = {
     "identity_required": AWAITS_IDENTITY,
     "identity_ground_required": AWAITS_IDENTITY,
 }
+# What to add to the command.
+HINTS: Final = {
+    "identity_ground_required": (
+        "Nobody verified who asks, and no identity check follows. Add"
+        " --identity-ground GROUND --identity-reason WHY; GROUND is one of"
+        f" {', '.join(IdentityGround.values)}."
+    ),
+    "identity_reason_required": "Add --identity-reason WHY to the ground.",
+}
 ENDS: Final = {
     Awaits.APPROVAL: (AWAITS_APPROVAL, "awaits the approval of a second person"),
     Awaits.IDENTITY: (AWAITS_IDENTITY, "awaits a verified identity"),
@@ -81,7 +90,8 @@ class Command(BaseCommand):
                 started, report = self._plan(case, by)
         except errors.AppError as error:
             code = CODES.get(error.problem_code, 1)
-            raise CommandError(error.detail, returncode=code) from None
+            detail = HINTS.get(error.problem_code, error.detail)
+            raise CommandError(detail, returncode=code) from None
         if options["json"]:
             self.stdout.write(json.dumps(report, indent=2))
         else:
