@@ -74,6 +74,15 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "gdpr.ProcessingPurpose": ("confirmed_at",),
     "gdpr.Dismissal": ("decided_at",),
     "gdpr.Lifting": ("restricted_at", "lifted_at"),
+    "gdpr.RememberedWord": ("verdict", "decided_at"),
+    "gdpr.Letter": (*_CASE, "occasion", "language", "way", "kept_at", "sent_at"),
+    "gdpr.Correspondence": ("language", "source", "changed_at"),
+    "gdpr.LetterTemplate": ("occasion", "kind", "language", "changed_at"),
+    "gdpr.Recipient": (
+        *_CASE, "kind", "state", "way", "count", "answer", "added_at", "first_at",
+        "last_at", "notified_at",
+    ),
+    "gdpr.RecipientContact": ("changed_at",),
     "gdpr.IntakeRequest": ("kind", "asked_at"),
     "gdpr.RetentionRule": ("kind", "days", "active", "changed_at"),
 }  # fmt: skip

@@ -17,12 +17,13 @@ from gdpr.export import sources
 from gdpr.export.bundle import Collection, Place
 from gdpr.export.readable.values import Wording
 from gdpr.export.sources import Source
-from gdpr.models import CaseKind
+from gdpr.models import CaseKind, Subject
 from gdpr.processing import record as processing
 from gdpr.processing import safeguards
 from gdpr.processing.controller import Controller
 from gdpr.processing.record import CONFIRMED, Activity
 from gdpr.processing.safeguards import Recipient
+from gdpr.recipients import listing
 from memory.rules.permissions import system
 
 
@@ -41,6 +42,18 @@ class Use:
         return self.activity.state == CONFIRMED
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disclosed:
+    """Whom something went to; ``doubt`` says why that is not certain."""
+
+    name: str
+    receives: str
+    doubt: str
+    count: int
+    first_at: datetime | None
+    last_at: datetime | None
+
+
 @dataclass(frozen=True, slots=True)
 class Letter:
     """What the first pages of a bundle say; ``received_at`` is None without a request.
@@ -57,11 +70,33 @@ class Letter:
     uses: list[Use]
     sources: list[Source]
     recipients: list[Recipient] = field(default_factory=list)
+    disclosures: list[Disclosed] = field(default_factory=list)
 
     @property
     def left_out(self) -> int:
         """How many rows may be about somebody else and were left out."""
         return sum(place.left_out for place in (use.place for use in self.uses))
+
+
+def disclosures(collection: Collection, wording: Wording) -> list[Disclosed]:
+    """Return whom something about the person went to, surely or possibly."""
+    workspace_id = collection.workspace["id"]
+    rows = Subject.objects.filter(workspace_id=workspace_id)
+    subject = rows.filter(pk=collection.subject["id"]).first()
+    if subject is None:
+        return []
+    by = system(workspace_id, "gdpr")
+    return [
+        Disclosed(
+            name=row.name or str(row.kind.label),
+            receives=row.receives,
+            doubt=row.doubt_words,
+            count=row.count,
+            first_at=row.first_at.astimezone(wording.zone) if row.first_at else None,
+            last_at=row.last_at.astimezone(wording.zone) if row.last_at else None,
+        )
+        for row in listing.disclosed_to(subject, by)
+    ]
 
 
 def recipients(workspace_id: str, places: Sequence[str]) -> list[Recipient]:
@@ -93,6 +128,7 @@ def of(collection: Collection, wording: Wording) -> Letter:
         ],
         sources=sources.of_all(collection, wording),
         recipients=receivers,
+        disclosures=disclosures(collection, wording),
     )
 
 

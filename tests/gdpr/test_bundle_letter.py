@@ -116,6 +116,16 @@ def test_it_lists_who_receives_data_of_these_places_only(
     assert "hooks.example.com" not in why(world, kit.subject(world))
 
 
+def test_it_lists_whom_something_went_to(world: World, maria: Subject) -> None:
+    """An earlier bundle that was downloaded, and nobody for a person without one."""
+    by = world.actor("compliance")
+    assert "something about you went to these" not in why(world, maria)
+    b"".join(export.read(export.make(export.request(maria, by=by)), by=by))
+    page = why(world, maria)
+    assert "Bundles that were downloaded: All data of the person" in page
+    assert "Bundles that were downloaded" not in why(world, kit.subject(world))
+
+
 def test_rows_that_are_in_doubt_are_counted_as_left_out(world: World) -> None:
     person = kit.subject(world, {"name": "Anna Kowalczyk"})
     world.entry("Anna Kowalczyk paid")

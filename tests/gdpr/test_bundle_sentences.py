@@ -11,8 +11,9 @@ from django.utils.html import strip_tags
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdpr.data_map import registry
+from gdpr.data_map import export_columns, registry
 from gdpr.data_map.table_holder import TableHolder
+from gdpr.export.labels import LABELS
 from gdpr.export.readable import reading
 from gdpr.export.readable.enums import ENUMS
 from gdpr.export.readable.kinds import names_in
@@ -163,6 +164,20 @@ def test_every_table_that_an_export_reads_has_a_sentence() -> None:
             ]
         missing += [key for key in keys if key not in reading.KINDS]
     assert missing == [], "say what these rows are, in gdpr/export/readable/"
+
+
+def test_every_column_of_an_export_has_a_name() -> None:
+    columns = {
+        name
+        for holder in registry.ALL
+        if isinstance(holder, TableHolder) and not holder.derived
+        for table in holder.declarations
+        for name in (
+            *table.words, *table.labels, *table.keeps, *table.facts,
+            *export_columns.of(table.label),
+        )
+    }  # fmt: skip
+    assert sorted(columns - set(LABELS)) == [], "name these in gdpr/export/labels.py"
 
 
 def test_the_last_message_of_a_kind_needs_what_its_rows_always_have() -> None:

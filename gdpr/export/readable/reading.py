@@ -9,12 +9,13 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_noop
 
-from gdpr.export.readable import agents, recall, requests, values, workspace
+from gdpr.export.readable import agents, letters, recall, requests, values, workspace
 from gdpr.export.readable.kinds import Kind, Quote, Row, names_in
 from gdpr.export.readable.values import Wording
 
 KINDS: Final[dict[str, Kind]] = {
     **agents.KINDS,
+    **letters.KINDS,
     **recall.KINDS,
     **requests.KINDS,
     **workspace.KINDS,
