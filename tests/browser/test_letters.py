@@ -55,6 +55,7 @@ def test_a_letter_is_written_on_a_phone_and_printed(
     expect(inside.get_by_text("Quay 1 Bergen")).to_be_visible()
     for name in ("Send it", "Letter: The request arrived"):
         expect(inside.get_by_role("heading", name=name)).to_be_hidden()
+    expect(inside.get_by_text("Kept, sealed.")).to_be_hidden()
     inside.emulate_media(media="screen")
     inside.get_by_role("button", name="It went by post").click()
     inside.get_by_role("heading", name="It went out").wait_for()
