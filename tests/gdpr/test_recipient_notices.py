@@ -48,7 +48,9 @@ def _names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", name_server(PUBLIC))
 
 
-def _listed(world: World, kind: CaseKind = CaseKind.ERASURE) -> tuple[Case, Recipient]:
+def _webhook_case(
+    world: World, kind: CaseKind = CaseKind.ERASURE
+) -> tuple[Case, Recipient]:
     """Return a complete case whose webhook took a message about the person."""
     maria, hook = erasing.maria(world), make.hook(world)
     message = make.message(hook, f"{NAME} is red")
@@ -95,7 +97,7 @@ def _with_provider(
 def test_a_webhook_gets_a_signed_event_with_ids_and_no_name(
     world: World, kind: CaseKind, event: str
 ) -> None:
-    case, row = _listed(world, kind)
+    case, row = _webhook_case(world, kind)
     receiver = Receiver()
     make.sweep()
     webhooks.deliver_due(transport=receiver.transport)
@@ -122,7 +124,7 @@ def test_a_webhook_gets_a_signed_event_with_ids_and_no_name(
 def test_a_receiver_that_redirects_inwards_or_fails_gets_it_again(
     world: World,
 ) -> None:
-    _, row = _listed(world)
+    _, row = _webhook_case(world)
     receiver = Receiver(302, 500)
     make.sweep()
     webhooks.deliver_due(transport=receiver.transport)
@@ -140,10 +142,10 @@ def test_a_receiver_that_redirects_inwards_or_fails_gets_it_again(
     # Not lost: an officer sends it again, under the same id.
     actions.notify(row, by=world.actor("compliance"))
     make.sweep()
-    again = Receiver()
+    second_receiver = Receiver()
     WebhookDelivery.objects.filter(status="failed").delete()
-    webhooks.deliver_due(transport=again.transport)
-    assert json.loads(again.got[0].content)["payload"]["notice_id"] == row.pk
+    webhooks.deliver_due(transport=second_receiver.transport)
+    assert json.loads(second_receiver.got[0].content)["payload"]["notice_id"] == row.pk
     make.sweep()
     assert make.fresh(row).state == NoticeState.DELIVERED
 
@@ -151,7 +153,7 @@ def test_a_receiver_that_redirects_inwards_or_fails_gets_it_again(
 def test_a_receiver_on_a_private_address_gets_nothing(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, row = _listed(world)
+    _, row = _webhook_case(world)
     monkeypatch.setattr(socket, "getaddrinfo", name_server("127.0.0.1"))
     receiver = Receiver()
     make.sweep()
@@ -162,7 +164,7 @@ def test_a_receiver_on_a_private_address_gets_nothing(
 
 
 def test_a_webhook_that_is_gone_leaves_the_notice_to_people(world: World) -> None:
-    _, row = _listed(world)
+    _, row = _webhook_case(world)
     webhooks.remove(webhooks.all_webhooks(world.actor("owner"))[0], by=_owner(world))
     make.sweep()
     row = make.fresh(row)
@@ -173,15 +175,15 @@ def test_a_webhook_that_is_gone_leaves_the_notice_to_people(world: World) -> Non
 
 
 def test_a_webhook_removed_while_the_message_waits_is_a_failure(world: World) -> None:
-    _, row = _listed(world)
+    _, row = _webhook_case(world)
     make.sweep()
     webhooks.remove(webhooks.all_webhooks(_owner(world))[0], by=_owner(world))
     assert make.sweep()["failed"] == 1
-    assert make.fresh(row).last_error == sending.GONE
+    assert make.fresh(row).last_error == sending.NO_WEBHOOK
 
 
 def test_a_paused_webhook_is_told_by_hand(world: World) -> None:
-    _, row = _listed(world)
+    _, row = _webhook_case(world)
     make.sweep()
     hook = webhooks.all_webhooks(_owner(world))[0]
     webhooks.switch(hook, active=False, by=_owner(world))
@@ -290,7 +292,7 @@ def _refuse(*_: Any) -> int:
 
 
 # ── Mail ─────────────────────────────────────────────────────────────────────
-def _mailed(world: World, language: str = "en", **fields: Any) -> Recipient:
+def _mail_recipient(world: World, language: str = "en", **fields: Any) -> Recipient:
     maria = erasing.maria(world)
     case = erasing.opened(world, maria)
     fields |= {"email": "dpo@print.example", "language": language}
@@ -303,7 +305,7 @@ def test_a_letter_says_what_identifies_the_data_and_names_nobody(
     world: World, settings: Settings
 ) -> None:
     settings.MAIL_SERVER = True
-    row = _mailed(world, received="Customer 4711")
+    row = _mail_recipient(world, received="Customer 4711")
     make.sweep()
     (message,) = outbox.outbox
     assert message.to == ["dpo@print.example"]
@@ -319,7 +321,7 @@ def test_a_letter_says_what_identifies_the_data_and_names_nobody(
 
 def test_without_a_mail_server_people_send_it(world: World, settings: Settings) -> None:
     settings.MAIL_SERVER = False
-    row = _mailed(world)
+    row = _mail_recipient(world)
     make.sweep()
     row = make.fresh(row)
     assert (row.state, row.last_error) == (NoticeState.TO_NOTIFY, sending.NO_WAY)
@@ -331,7 +333,7 @@ def test_a_mail_server_that_is_down_is_visible_and_the_notice_is_not_lost(
     world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.MAIL_SERVER = True
-    row = _mailed(world)
+    row = _mail_recipient(world)
     with monkeypatch.context() as patch:
         patch.setattr(mail, "send", _refuse)
         make.sweep()
@@ -350,7 +352,7 @@ def test_nothing_goes_out_before_the_run_is_complete(
     world: World, settings: Settings, state: CaseState
 ) -> None:
     settings.MAIL_SERVER = True
-    row = _mailed(world)
+    row = _mail_recipient(world)
     reason = "no" if state is CaseState.REFUSED else ""
     Case.objects.update(state=state, refusal_reason=reason)
     assert make.sweep()["released"] == 0
@@ -362,7 +364,7 @@ def test_a_notice_that_an_officer_declined_does_not_go_out(
     world: World, settings: Settings
 ) -> None:
     settings.MAIL_SERVER = True
-    row = _mailed(world)
+    row = _mail_recipient(world)
     by = world.actor("compliance")
     actions.decline(row, "disproportionate", "A closed shop", by=by)
     make.sweep()
@@ -373,7 +375,7 @@ def test_a_workspace_that_waits_for_its_erasures_sends_nothing(
     world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.MAIL_SERVER = True
-    row = _mailed(world)
+    row = _mail_recipient(world)
     refusal = errors.Unavailable(reason="a restored backup")
     monkeypatch.setattr(serving, "refusal", lambda _: refusal)
     make.sweep()
@@ -385,7 +387,7 @@ def test_a_sender_that_died_is_followed_by_another_after_its_lease(
     world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.MAIL_SERVER = True
-    row = _mailed(world)
+    row = _mail_recipient(world)
     with monkeypatch.context() as patch:
         patch.setattr(mail, "send", _killed)
         with pytest.raises(KeyboardInterrupt):
@@ -405,15 +407,15 @@ def test_two_workers_at_once_send_it_once(
     world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.MAIL_SERVER = True
-    row = _mailed(world)
+    row = _mail_recipient(world)
     sending.release(row)
-    rows, both = [make.fresh(row), make.fresh(row)], threading.Barrier(2)
-    sent: list[str] = []
+    rows, barrier = [make.fresh(row), make.fresh(row)], threading.Barrier(2)
+    outcomes: list[str] = []
 
     def work(own: Recipient) -> None:
-        both.wait()
+        barrier.wait()
         try:
-            sent.append(sending.send(own))
+            outcomes.append(sending.send(own))
         finally:
             connections.close_all()
 
@@ -422,7 +424,7 @@ def test_two_workers_at_once_send_it_once(
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(sent) == ["", "sent"]
+    assert sorted(outcomes) == ["", "sent"]
     assert len(outbox.outbox) == 1
 
 
@@ -430,7 +432,7 @@ def test_a_thousand_recipients_are_notified_run_by_run(
     world: World, settings: Settings
 ) -> None:
     settings.MAIL_SERVER = True
-    _, rows = make.waiting(world, 1_000)
+    _, rows = make.with_recipients(world, 1_000)
     contacts.put("shop 7", "dpo@shop.example", by=world.actor("compliance"))
     runs = 0
     while Recipient.objects.filter(state=NoticeState.WAITING).exists():
@@ -454,7 +456,7 @@ def test_the_job_says_what_it_gave_up(
 # ── Each by itself ───────────────────────────────────────────────────────────
 def _addressed(world: World, count: int) -> list[Recipient]:
     """Return recipients with an address each, released for sending."""
-    _, rows = make.waiting(world, count)
+    _, rows = make.with_recipients(world, count)
     for row in rows:
         address = f"dpo@{row.ref}.example"
         contacts.put(row.name, address, by=world.actor("compliance"))
@@ -488,7 +490,7 @@ def test_a_fault_of_one_leaves_the_others_as_they_are(
 
 
 def test_each_webhook_has_its_own_message_and_end(world: World) -> None:
-    case, row = _listed(world)
+    case, row = _webhook_case(world)
     other = make.hook(world, "https://other.example/in")
     second = Recipient.objects.create(
         workspace_id=case.workspace_id, case=case, kind="webhook", ref=other.pk,
@@ -566,12 +568,12 @@ def test_an_address_or_webhook_removed_before_the_job_runs_is_a_failure(
     contact = contacts.of_name(world.acme.id, row.name)
     assert contact is not None
     contacts.remove(contact.pk, by=world.actor("compliance"))
-    _, second = _listed(world)
+    _, second = _webhook_case(world)
     sending.release(second)
     webhooks.remove(webhooks.all_webhooks(_owner(world))[0], by=_owner(world))
     assert make.sweep()["failed"] == 2
     assert make.fresh(row).last_error == sending.NO_WAY
-    assert make.fresh(second).last_error == sending.GONE
+    assert make.fresh(second).last_error == sending.NO_WEBHOOK
 
 
 def test_identifiers_of_another_key_are_left_to_people(
