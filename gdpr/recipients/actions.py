@@ -173,8 +173,8 @@ def notify_by_hand(row: Recipient, *, by: Actor) -> Recipient:
     by.require(MAY, row.workspace_id)
     _require_complete(row)
     # A message to a webhook that was paused meanwhile waits for ever.
-    waiting = (NoticeState.WAITING, NoticeState.QUEUED)
-    states = (*_SENDABLE, *waiting)
+    states_before = (NoticeState.WAITING, NoticeState.QUEUED)
+    states = (*_SENDABLE, *states_before)
     return _move(
         row, states, "recipient_notified", by,
         state=NoticeState.NOTIFIED, way=NoticeWay.HAND, notified_at=timezone.now(),

@@ -109,21 +109,21 @@ def _webhooks(workspace_id: str, rows: Rows) -> Iterator[Disclosure]:
     entries = _offered(workspace_id, rows.get("journal", frozenset()))
     oldest = timezone.now() - webhooks.RETENTION
     for hook in Webhook.objects.filter(workspace_id=workspace_id):
-        sent = messages.get(hook.pk, [])
-        confirmed = [row for row in sent if row.status == DeliveryStatus.SENT]
+        tried_messages = messages.get(hook.pk, [])
+        confirmed = [row for row in tried_messages if row.status == DeliveryStatus.SENT]
         earlier = [
             entry_id
             for entry_id, entry_type, at in entries
             if entry_type in hook.events and hook.created_at <= at < oldest
         ]
-        if sent or hook.created_at < oldest:
-            doubt = "unconfirmed" if sent else "expired"
+        if tried_messages or hook.created_at < oldest:
+            doubt = "unconfirmed" if tried_messages else "expired"
             yield Disclosure(
                 kind=RecipientKind.WEBHOOK,
                 ref=hook.pk,
                 name=hook.host,
                 doubt="" if confirmed else doubt,
-                **_of_messages(confirmed or sent, earlier),
+                **_of_messages(confirmed or tried_messages, earlier),
             )
 
 

@@ -151,8 +151,12 @@ def _of_gateway(row: Recipient) -> list[str]:
 
 
 def _sender(row: Recipient) -> str:
-    who = controller.of(row.workspace_id)
-    lines = (who.controller, who.controller_contact, who.dpo_contact)
+    answerable = controller.of(row.workspace_id)
+    lines = (
+        answerable.controller,
+        answerable.controller_contact,
+        answerable.dpo_contact,
+    )
     return "\n".join(line for line in lines if line)
 
 

@@ -45,7 +45,7 @@ BUDGET_SECONDS: Final = 30.0
 # How long identifiers for a remote provider are kept when it does not answer.
 SEALED_DAYS: Final = 14
 # Why a notice did not arrive; stored in English.
-GONE: Final = gettext_noop("The webhook is not here any more.")
+NO_WEBHOOK: Final = gettext_noop("The webhook is not here any more.")
 NO_WAY: Final = gettext_noop(
     "No address is noted, no mail server is set, or the webhook is paused or removed."
 )
@@ -56,7 +56,15 @@ EXPIRED: Final = gettext_noop(
 KEY_LOST: Final = gettext_noop("The identifiers to forget cannot be opened any more.")
 DIED: Final = gettext_noop("The sender stopped while sending.")
 NOT_MAILED: Final = gettext_noop("The mail did not go out: {error}")
-FAULTS: Final = (GONE, NO_WAY, OTHER_PROVIDER, EXPIRED, KEY_LOST, DIED, NOT_MAILED)
+FAULTS: Final = (
+    NO_WEBHOOK,
+    NO_WAY,
+    OTHER_PROVIDER,
+    EXPIRED,
+    KEY_LOST,
+    DIED,
+    NOT_MAILED,
+)
 log = structlog.get_logger(__name__)
 
 
@@ -76,8 +84,8 @@ def sweep(limit: int = BATCH_LIMIT) -> dict[str, int]:
     due = Recipient.objects.filter(
         state=NoticeState.QUEUED, delivery_id="", next_attempt_at__lte=timezone.now()
     )
-    ordered = due.select_related("case").order_by("next_attempt_at", "pk")
-    for row in list(ordered[:limit]):
+    rows = due.select_related("case").order_by("next_attempt_at", "pk")
+    for row in list(rows[:limit]):
         if time.monotonic() > end:
             break
         # A restored database may have to erase the person again first.
@@ -111,15 +119,15 @@ def release(row: Recipient) -> bool:
         "next_attempt_at": now if open_ways else None,
         "released_at": now,
     }
-    waiting = Recipient.objects.filter(pk=row.pk, state=NoticeState.WAITING)
-    return bool(waiting.update(**fields))
+    unreleased = Recipient.objects.filter(pk=row.pk, state=NoticeState.WAITING)
+    return bool(unreleased.update(**fields))
 
 
 def _drop_sealed() -> int:
     """Delete identifiers that nobody needs any more, or that were kept long enough."""
     oldest = timezone.now() - timedelta(days=SEALED_DAYS)
     rows = Recipient.objects.exclude(sealed="")
-    done = rows.filter(
+    ended_rows = rows.filter(
         state__in=(
             NoticeState.NOTIFIED,
             NoticeState.DELIVERED,
@@ -127,7 +135,7 @@ def _drop_sealed() -> int:
             NoticeState.NOT_POSSIBLE,
         )
     )
-    return done.update(sealed="") + rows.filter(released_at__lt=oldest).update(
+    return ended_rows.update(sealed="") + rows.filter(released_at__lt=oldest).update(
         sealed=""
     )
 
@@ -219,7 +227,7 @@ def _queue_event(row: Recipient) -> str:
             rows = Recipient.objects.filter(pk=row.pk)
             rows.update(delivery_id=message.pk, last_error="")
             return ""
-    return _report(row, NotSent(GONE, is_final=True))
+    return _report(row, NotSent(NO_WEBHOOK, is_final=True))
 
 
 def _follow(counts: dict[str, int]) -> None:
@@ -230,8 +238,7 @@ def _follow(counts: dict[str, int]) -> None:
             WebhookDelivery.objects.filter(pk=row.delivery_id).defer("body").first()
         )
         if message is None:
-            gone = _finish(row, NoticeState.FAILED, error=GONE)
-            counts["failed"] += gone
+            counts["failed"] += _finish(row, NoticeState.FAILED, error=NO_WEBHOOK)
         elif message.status == DeliveryStatus.SENT:
             delivered = _finish(row, NoticeState.DELIVERED, at=message.sent_at)
             counts["sent"] += delivered
@@ -248,13 +255,13 @@ def _by_forget(row: Recipient) -> None:
     if not row.sealed and row.removed is None:
         raise NotSent(EXPIRED, is_final=True)
     if row.sealed:
-        removed = _forgotten(row)
-        Recipient.objects.filter(pk=row.pk).update(removed=removed, sealed="")
+        count = _forget(row)
+        Recipient.objects.filter(pk=row.pk).update(removed=count, sealed="")
     if mail.server_set() and ways.contact_of(row) is not None:
         _by_mail(row)
 
 
-def _forgotten(row: Recipient) -> int:
+def _forget(row: Recipient) -> int:
     """Return how many items the remote provider says it removed."""
     home = row.workspace_id
     address = workspace_settings.value(home, declarations.REMOTE_URL)

@@ -85,8 +85,8 @@ class Line:
 
     @property
     def may_note_by_hand(self) -> bool:
-        waiting = (NoticeState.WAITING, NoticeState.QUEUED)
-        is_due = self.is_complete and self.row.state in waiting
+        states = (NoticeState.WAITING, NoticeState.QUEUED)
+        is_due = self.is_complete and self.row.state in states
         return self.may_notify or is_due
 
     @property

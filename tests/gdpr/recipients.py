@@ -88,8 +88,8 @@ def at_end(
 
 def complete(case: Case) -> Case:
     """Mark a case as complete, for tests of what comes afterwards."""
-    ended = {"state": CaseState.COMPLETE, "closed_at": timezone.now()}
-    Case.objects.filter(pk=case.pk).update(**ended)
+    fields = {"state": CaseState.COMPLETE, "closed_at": timezone.now()}
+    Case.objects.filter(pk=case.pk).update(**fields)
     return Case.objects.get(pk=case.pk)
 
 
@@ -104,7 +104,7 @@ def by_hand(world: World, case: Case, **fields: Any) -> Recipient:
     return actions.add(case, new, by=world.actor("compliance"))
 
 
-def waiting(world: World, count: int) -> tuple[Case, list[Recipient]]:
+def with_recipients(world: World, count: int) -> tuple[Case, list[Recipient]]:
     """Return a case, complete without a run, with recipients added by hand."""
     case = complete(erasing.opened(world, erasing.otto(world)))
     rows = [

@@ -48,7 +48,9 @@ def _names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", name_server(PUBLIC))
 
 
-def _listed(world: World, kind: CaseKind = CaseKind.ERASURE) -> tuple[Case, Recipient]:
+def _webhook_case(
+    world: World, kind: CaseKind = CaseKind.ERASURE
+) -> tuple[Case, Recipient]:
     """Return a complete case whose webhook took a message about the person."""
     maria, hook = erasing.maria(world), make.hook(world)
     message = make.message(hook, f"{NAME} is red")
@@ -95,7 +97,7 @@ def _with_provider(
 def test_a_webhook_gets_a_signed_event_with_ids_and_no_name(
     world: World, kind: CaseKind, event: str
 ) -> None:
-    case, row = _listed(world, kind)
+    case, row = _webhook_case(world, kind)
     receiver = Receiver()
     make.sweep()
     webhooks.deliver_due(transport=receiver.transport)
@@ -122,7 +124,7 @@ def test_a_webhook_gets_a_signed_event_with_ids_and_no_name(
 def test_a_receiver_that_redirects_inwards_or_fails_gets_it_again(
     world: World,
 ) -> None:
-    _, row = _listed(world)
+    _, row = _webhook_case(world)
     receiver = Receiver(302, 500)
     make.sweep()
     webhooks.deliver_due(transport=receiver.transport)
@@ -140,10 +142,10 @@ def test_a_receiver_that_redirects_inwards_or_fails_gets_it_again(
     # Not lost: an officer sends it again, under the same id.
     actions.notify(row, by=world.actor("compliance"))
     make.sweep()
-    again = Receiver()
+    second_receiver = Receiver()
     WebhookDelivery.objects.filter(status="failed").delete()
-    webhooks.deliver_due(transport=again.transport)
-    assert json.loads(again.got[0].content)["payload"]["notice_id"] == row.pk
+    webhooks.deliver_due(transport=second_receiver.transport)
+    assert json.loads(second_receiver.got[0].content)["payload"]["notice_id"] == row.pk
     make.sweep()
     assert make.fresh(row).state == NoticeState.DELIVERED
 
@@ -151,7 +153,7 @@ def test_a_receiver_that_redirects_inwards_or_fails_gets_it_again(
 def test_a_receiver_on_a_private_address_gets_nothing(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, row = _listed(world)
+    _, row = _webhook_case(world)
     monkeypatch.setattr(socket, "getaddrinfo", name_server("127.0.0.1"))
     receiver = Receiver()
     make.sweep()
@@ -162,7 +164,7 @@ def test_a_receiver_on_a_private_address_gets_nothing(
 
 
 def test_a_webhook_that_is_gone_leaves_the_notice_to_people(world: World) -> None:
-    _, row = _listed(world)
+    _, row = _webhook_case(world)
     webhooks.remove(webhooks.all_webhooks(world.actor("owner"))[0], by=_owner(world))
     make.sweep()
     row = make.fresh(row)
@@ -173,15 +175,15 @@ def test_a_webhook_that_is_gone_leaves_the_notice_to_people(world: World) -> Non
 
 
 def test_a_webhook_removed_while_the_message_waits_is_a_failure(world: World) -> None:
-    _, row = _listed(world)
+    _, row = _webhook_case(world)
     make.sweep()
     webhooks.remove(webhooks.all_webhooks(_owner(world))[0], by=_owner(world))
     assert make.sweep()["failed"] == 1
-    assert make.fresh(row).last_error == sending.GONE
+    assert make.fresh(row).last_error == sending.NO_WEBHOOK
 
 
 def test_a_paused_webhook_is_told_by_hand(world: World) -> None:
-    _, row = _listed(world)
+    _, row = _webhook_case(world)
     make.sweep()
     hook = webhooks.all_webhooks(_owner(world))[0]
     webhooks.switch(hook, active=False, by=_owner(world))
@@ -290,7 +292,7 @@ def _refuse(*_: Any) -> int:
 
 
 # ── Mail ─────────────────────────────────────────────────────────────────────
-def _mailed(world: World, language: str = "en", **fields: Any) -> Recipient:
+def _mail_recipient(world: World, language: str = "en", **fields: Any) -> Recipient:
     maria = erasing.maria(world)
     case = erasing.opened(world, maria)
     fields |= {"email": "dpo@print.example", "language": language}
@@ -303,7 +305,7 @@ def test_a_letter_says_what_identifies_the_data_and_names_nobody(
     world: World, settings: Settings
 ) -> None:
     settings.MAIL_SERVER = True
-    row = _mailed(world, received="Customer 4711")
+    row = _mail_recipient(world, received="Customer 4711")
     make.sweep()
     (message,) = outbox.outbox
     assert message.to == ["dpo@print.example"]
@@ -319,7 +321,7 @@ def test_a_letter_says_what_identifies_the_data_and_names_nobody(
 
 def test_without_a_mail_server_people_send_it(world: World, settings: Settings) -> None:
     settings.MAIL_SERVER = False
-    row = _mailed(world)
+    row = _mail_recipient(world)
     make.sweep()
     row = make.fresh(row)
     assert (row.state, row.last_error) == (NoticeState.TO_NOTIFY, sending.NO_WAY)
@@ -331,7 +333,7 @@ def test_a_mail_server_that_is_down_is_visible_and_the_notice_is_not_lost(
     world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.MAIL_SERVER = True
-    row = _mailed(world)
+    row = _mail_recipient(world)
     with monkeypatch.context() as patch:
         patch.setattr(mail, "send", _refuse)
         make.sweep()
@@ -350,7 +352,7 @@ def test_nothing_goes_out_before_the_run_is_complete(
     world: World, settings: Settings, state: CaseState
 ) -> None:
     settings.MAIL_SERVER = True
-    row = _mailed(world)
+    row = _mail_recipient(world)
     reason = "no" if state is CaseState.REFUSED else ""
     Case.objects.update(state=state, refusal_reason=reason)
     assert make.sweep()["released"] == 0
@@ -362,7 +364,7 @@ def test_a_notice_that_an_officer_declined_does_not_go_out(
     world: World, settings: Settings
 ) -> None:
     settings.MAIL_SERVER = True
-    row = _mailed(world)
+    row = _mail_recipient(world)
     by = world.actor("compliance")
     actions.decline(row, "disproportionate", "A closed shop", by=by)
     make.sweep()
@@ -373,7 +375,7 @@ def test_a_workspace_that_waits_for_its_erasures_sends_nothing(
     world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.MAIL_SERVER = True
-    row = _mailed(world)
+    row = _mail_recipient(world)
     refusal = errors.Unavailable(reason="a restored backup")
     monkeypatch.setattr(serving, "refusal", lambda _: refusal)
     make.sweep()
@@ -385,7 +387,7 @@ def test_a_sender_that_died_is_followed_by_another_after_its_lease(
     world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.MAIL_SERVER = True
-    row = _mailed(world)
+    row = _mail_recipient(world)
     with monkeypatch.context() as patch:
         patch.setattr(mail, "send", _killed)
         with pytest.raises(KeyboardInterrupt):
@@ -405,15 +407,15 @@ def test_two_workers_at_once_send_it_once(
     world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.MAIL_SERVER = True
-    row = _mailed(world)
+    row = _mail_recipient(world)
     sending.release(row)
-    rows, both = [make.fresh(row), make.fresh(row)], threading.Barrier(2)
-    sent: list[str] = []
+    rows, barrier = [make.fresh(row), make.fresh(row)], threading.Barrier(2)
+    outcomes: list[str] = []
 
     def work(own: Recipient) -> None:
-        both.wait()
+        barrier.wait()
         try:
-            sent.append(sending.send(own))
+            outcomes.append(sending.send(own))
         finally:
             connections.close_all()
 
@@ -422,7 +424,7 @@ def test_two_workers_at_once_send_it_once(
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(sent) == ["", "sent"]
+    assert sorted(outcomes) == ["", "sent"]
     assert len(outbox.outbox) == 1
 
 
@@ -430,7 +432,7 @@ def test_a_thousand_recipients_are_notified_run_by_run(
     world: World, settings: Settings
 ) -> None:
     settings.MAIL_SERVER = True
-    _, rows = make.waiting(world, 1_000)
+    _, rows = make.with_recipients(world, 1_000)
     contacts.put("shop 7", "dpo@shop.example", by=world.actor("compliance"))
     runs = 0
     while Recipient.objects.filter(state=NoticeState.WAITING).exists():
@@ -449,3 +451,145 @@ def test_the_job_says_what_it_gave_up(
     outcome = jobs.get("gdpr_recipients").act("")
     assert outcome.counts["failed"] == 1
     assert outcome.fault == "1 notices were given up"
+
+
+# ── Each by itself ───────────────────────────────────────────────────────────
+def _addressed(world: World, count: int) -> list[Recipient]:
+    """Return recipients with an address each, released for sending."""
+    _, rows = make.with_recipients(world, count)
+    for row in rows:
+        address = f"dpo@{row.ref}.example"
+        contacts.put(row.name, address, by=world.actor("compliance"))
+        sending.release(row)
+    return [make.fresh(row) for row in rows]
+
+
+def test_a_fault_of_one_leaves_the_others_as_they_are(
+    world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MAIL_SERVER = True
+    rows = _addressed(world, 3)
+    before = rows[1].next_attempt_at
+
+    def send(_: str, messages: Any) -> int:
+        if messages[0].to == ["dpo@r1.example"]:
+            raise ConnectionRefusedError
+        return 1
+
+    monkeypatch.setattr(mail, "send", send)
+    assert make.sweep() == {"released": 0, "sent": 2, "retried": 1, "failed": 0}
+    first, second, third = (make.fresh(row) for row in rows)
+    states = [first.state, second.state, third.state]
+    assert states == [NoticeState.NOTIFIED, NoticeState.QUEUED, NoticeState.NOTIFIED]
+    assert [first.last_error, bool(second.last_error), third.last_error] == [
+        "", True, "",
+    ]  # fmt: skip
+    assert second.next_attempt_at is not None
+    assert before is not None
+    assert second.next_attempt_at > before
+
+
+def test_each_webhook_has_its_own_message_and_end(world: World) -> None:
+    case, row = _webhook_case(world)
+    other = make.hook(world, "https://other.example/in")
+    second = Recipient.objects.create(
+        workspace_id=case.workspace_id, case=case, kind="webhook", ref=other.pk,
+        name="other.example", doubt="expired", added_by="gdpr",
+    )  # fmt: skip
+    make.sweep()
+    messages = WebhookDelivery.objects.values_list("webhook_id", "pk")
+    ids = {row.ref: row.delivery_id for row in make.of_case(case)}
+    assert ids == dict(messages)
+    WebhookDelivery.objects.filter(webhook=other).update(status="failed")
+    WebhookDelivery.objects.exclude(webhook=other).update(last_error="Answered 500.")
+    make.sweep()
+    assert make.fresh(second).state == NoticeState.FAILED
+    assert make.fresh(second).last_error == sending.DIED
+    row = make.fresh(row)
+    assert (row.state, row.last_error) == (NoticeState.QUEUED, "Answered 500.")
+
+
+@pytest.mark.parametrize("fault", [None, ConnectionRefusedError])
+def test_what_an_officer_noted_meanwhile_stays(
+    world: World,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: type[OSError] | None,
+) -> None:
+    settings.MAIL_SERVER = True
+    (row,) = _addressed(world, 1)
+
+    def send(*_: Any) -> int:
+        actions.notify_by_hand(row, by=world.actor("compliance"))
+        if fault is not None:
+            raise fault
+        return 1
+
+    monkeypatch.setattr(mail, "send", send)
+    make.sweep()
+    row = make.fresh(row)
+    assert (row.state, row.way, row.last_error) == (NoticeState.NOTIFIED, "hand", "")
+    assert GdprAction.objects.filter(action="notify").count() == 1
+
+
+def test_pauses_double(
+    world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MAIL_SERVER = True
+    (row,) = _addressed(world, 1)
+    monkeypatch.setattr(mail, "send", _refuse)
+    minutes = []
+    with time_machine.travel(timezone.now(), tick=False):
+        for _ in range(4):
+            make.due_now(row)
+            make.sweep()
+            due_at = make.fresh(row).next_attempt_at
+            assert due_at is not None
+            minutes.append((due_at - timezone.now()).total_seconds() / 60)
+    assert minutes == [1, 2, 4, 8]
+
+
+def test_a_sender_that_died_at_the_last_attempt_is_a_failure(
+    world: World, settings: Settings
+) -> None:
+    settings.MAIL_SERVER = True
+    (row,) = _addressed(world, 1)
+    Recipient.objects.filter(pk=row.pk).update(attempts=sending.MAX_ATTEMPTS)
+    assert make.sweep()["failed"] == 1
+    assert make.fresh(row).last_error == sending.DIED
+    assert outbox.outbox == []
+
+
+def test_an_address_or_webhook_removed_before_the_job_runs_is_a_failure(
+    world: World, settings: Settings
+) -> None:
+    settings.MAIL_SERVER = True
+    (row,) = _addressed(world, 1)
+    contact = contacts.of_name(world.acme.id, row.name)
+    assert contact is not None
+    contacts.remove(contact.pk, by=world.actor("compliance"))
+    _, second = _webhook_case(world)
+    sending.release(second)
+    webhooks.remove(webhooks.all_webhooks(_owner(world))[0], by=_owner(world))
+    assert make.sweep()["failed"] == 2
+    assert make.fresh(row).last_error == sending.NO_WAY
+    assert make.fresh(second).last_error == sending.NO_WEBHOOK
+
+
+def test_identifiers_of_another_key_are_left_to_people(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row, provider = _with_provider(world, monkeypatch)
+    Recipient.objects.filter(pk=row.pk).update(sealed="v1.AAAA")
+    assert make.sweep()["failed"] == 1
+    assert make.fresh(row).last_error == sending.KEY_LOST
+    assert provider.requests == []
+
+
+def test_a_slow_receiver_leaves_the_rest_for_the_next_minute(
+    world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MAIL_SERVER = True
+    _addressed(world, 2)
+    monkeypatch.setattr(sending, "BUDGET_SECONDS", -1.0)
+    assert make.sweep()["sent"] == 0

@@ -70,8 +70,8 @@ def test_a_new_webhook_that_got_nothing_about_the_person_is_no_recipient(
 ) -> None:
     maria, hook = erasing.maria(world), make.hook(world)
     make.message(hook, "Nobody is red")
-    untried = make.message(hook, f"{NAME} is red")
-    WebhookDelivery.objects.filter(pk=untried.pk).update(attempts=0, status="pending")
+    message = make.message(hook, f"{NAME} is red")
+    WebhookDelivery.objects.filter(pk=message.pk).update(attempts=0, status="pending")
     assert hook.pk not in _kinds(world, maria)
 
 
@@ -116,9 +116,9 @@ def test_a_gateway_is_certain_where_it_signs_in_as_the_person(world: World) -> N
     lines = _kinds(world, maria).values()
     doubts = {line.doubt for line in lines if line.kind == RecipientKind.GATEWAY}
     assert doubts == {"", "not_noted"}
-    shared = GatewaySetup.objects.get(agent=None)
-    gateway_settings.remove(shared.pk, by=world.actor("owner"))
-    assert _kinds(world, maria)[shared.pk].doubt == "setup_removed"
+    setup = GatewaySetup.objects.get(agent=None)
+    gateway_settings.remove(setup.pk, by=world.actor("owner"))
+    assert _kinds(world, maria)[setup.pk].doubt == "setup_removed"
 
 
 def test_a_remote_provider_is_possible_once_it_was_chosen(world: World) -> None:
@@ -310,7 +310,7 @@ def test_nobody_is_notified_before_the_run_is_complete(world: World) -> None:
 
 
 def test_a_notice_by_hand_and_its_answer(world: World) -> None:
-    _, rows = make.waiting(world, 1)
+    _, rows = make.with_recipients(world, 1)
     by = world.actor("compliance")
     row = actions.notify_by_hand(rows[0], by=by)
     assert (row.state, row.way) == (NoticeState.NOTIFIED, "hand")
@@ -347,7 +347,7 @@ def test_an_answer_names_nobody_who_was_erased(world: World) -> None:
 def test_answers_that_are_refused(
     world: World, fields: dict[str, object], code: str
 ) -> None:
-    _, rows = make.waiting(world, 1)
+    _, rows = make.with_recipients(world, 1)
     by = world.actor("compliance")
     row = actions.notify_by_hand(rows[0], by=by)
     day = (timezone.now() + timedelta(days=3)).date()
@@ -362,7 +362,7 @@ def test_answers_that_are_refused(
 
 
 def test_a_notice_that_is_not_possible_needs_a_reason(world: World) -> None:
-    _, rows = make.waiting(world, 1)
+    _, rows = make.with_recipients(world, 1)
     by = world.actor("compliance")
     with pytest.raises(errors.Invalid):
         actions.decline(rows[0], "not_possible", " ", by=by)
@@ -374,7 +374,7 @@ def test_a_notice_that_is_not_possible_needs_a_reason(world: World) -> None:
 def test_overdue_answers_are_counted_by_the_days_of_the_workspace(
     world: World,
 ) -> None:
-    case, rows = make.waiting(world, 2)
+    case, rows = make.with_recipients(world, 2)
     by = world.actor("compliance")
     for row in rows:
         actions.notify_by_hand(row, by=by)

@@ -46,7 +46,7 @@ def test_the_page_of_a_case_shows_them_with_the_plan(world: World) -> None:
 
 
 def test_from_a_notice_by_hand_to_the_answer(world: World) -> None:
-    case, (row,) = make.waiting(world, 1)
+    case, (row,) = make.with_recipients(world, 1)
     sending.sweep()
     page = world.page("compliance")
     text = page.get(_list(case.id)).content.decode()
@@ -66,7 +66,7 @@ def test_from_a_notice_by_hand_to_the_answer(world: World) -> None:
 
 
 def test_a_notice_that_is_not_possible(world: World) -> None:
-    case, (row,) = make.waiting(world, 1)
+    case, (row,) = make.with_recipients(world, 1)
     page = world.page("compliance")
     fields = {"ground": "disproportionate", "reason": "A closed shop"}
     page.post(_act("decline_notice", row), fields)
@@ -87,7 +87,7 @@ def test_a_notice_that_is_not_possible(world: World) -> None:
 def test_a_refusal_says_why_and_changes_nothing(
     world: World, name: str, fields: dict[str, str]
 ) -> None:
-    _, (row,) = make.waiting(world, 1)
+    _, (row,) = make.with_recipients(world, 1)
     answer = world.page("compliance").post(_act(name, row), fields, follow=True)
     assert "notice red" in answer.content.decode() or answer.context["messages"]
     assert make.fresh(row).state == NoticeState.WAITING
@@ -114,7 +114,7 @@ def test_text_of_people_is_escaped(world: World) -> None:
 
 
 def test_overdue_answers_are_on_the_list_of_cases(world: World) -> None:
-    _, (row,) = make.waiting(world, 1)
+    _, (row,) = make.with_recipients(world, 1)
     actions.notify_by_hand(row, by=world.actor("compliance"))
     long_ago = timezone.now() - timedelta(days=15)
     Recipient.objects.update(notified_at=long_ago)
@@ -133,7 +133,7 @@ def test_an_address_lets_the_page_offer_a_letter(
     world: World, settings: Settings
 ) -> None:
     settings.MAIL_SERVER = True
-    case, (row,) = make.waiting(world, 1)
+    case, (row,) = make.with_recipients(world, 1)
     sending.sweep()
     page = world.page("compliance")
     assert 'value="mail"' not in page.get(_list(case.id)).content.decode()
@@ -169,7 +169,7 @@ def test_an_admin_changes_how_long_an_answer_may_take(world: World) -> None:
 def test_who_sees_and_who_acts(
     world: World, person: str, listing: int, acting: int, index: int
 ) -> None:
-    case, (row,) = make.waiting(world, 1)
+    case, (row,) = make.with_recipients(world, 1)
     page = world.page(person)
     assert page.get(_list(case.id)).status_code == listing
     assert page.get(INDEX).status_code == index
