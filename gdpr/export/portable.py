@@ -66,7 +66,14 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A person's data",
         "type": "object",
-        "required": ["format", "version", "exported_at", "person", "data"],
+        "required": [
+            "format",
+            "version",
+            "exported_at",
+            "person",
+            "other_people",
+            "data",
+        ],
         "properties": {
             "format": {"const": FORMAT},
             "version": {"const": VERSION},
