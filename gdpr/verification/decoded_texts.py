@@ -13,11 +13,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from string import ascii_lowercase, ascii_uppercase, digits
+from string import ascii_lowercase, ascii_uppercase, digits, hexdigits
 from typing import Final
 from urllib.parse import unquote
 
 import numpy as np
+from numpy.typing import NDArray
 
 # Separates two texts; a text that decodes to one is read by itself.
 END: Final = "\x00"
@@ -48,11 +49,12 @@ _HEX: Final = re.compile(rf"[0-9A-Fa-f]{{{MIN_HEX},}}")
 _EDGES: Final = re.compile(r"[+/_\-]")
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 # What a sign of an encoded word is, as bits: ids and paths in small letters are none.
-_SMALL, _CAPITAL, _OTHER = 1, 2, 4
+_SMALL, _CAPITAL, _OTHER, _HEX_DIGIT = 1, 2, 4, 8
 _KINDS: Final = bytes(
     _SMALL * (sign in ascii_lowercase)
     | _CAPITAL * (sign in ascii_uppercase)
     | _OTHER * (sign in f"{digits}+/_-")
+    | _HEX_DIGIT * (sign in hexdigits)
     for sign in map(chr, range(256))
 )
 _LAYOUT: Final = str.maketrans("", "", "\r\n\t")
@@ -214,9 +216,27 @@ def _encoded_words(body: str) -> set[str]:
         return set()
     in_word = np.bitwise_or.reduceat(kinds, spans.ravel())[::2]
     is_small = in_word & (_SMALL | _CAPITAL) == _SMALL
-    spans = spans[~is_small | (spans[:, 1] - spans[:, 0] >= MIN_HEX)]
+    spans = np.concatenate((spans[~is_small], _with_digits(kinds, spans[is_small])))
     words = {data[start:end] for start, end in spans.tolist()}
     return {word.decode() for word in words}
+
+
+def _with_digits(
+    kinds: NDArray[np.uint8], spans: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the words in which ``MIN_HEX`` hexadecimal digits may follow each other.
+
+    In a word of less than twice their number, they include what is in its middle.
+    """
+    sizes = spans[:, 1] - spans[:, 0]
+    spans, sizes = spans[sizes >= MIN_HEX], sizes[sizes >= MIN_HEX]
+    is_short = sizes < 2 * MIN_HEX
+    short, long = spans[is_short], spans[~is_short]
+    if not len(short):
+        return long
+    middles = np.column_stack((short[:, 1] - MIN_HEX, short[:, 0] + MIN_HEX))
+    in_middle = np.bitwise_and.reduceat(kinds, middles.ravel())[::2]
+    return np.concatenate((short[in_middle & _HEX_DIGIT != 0], long))
 
 
 def _meanings(word: str) -> Iterator[str]:
