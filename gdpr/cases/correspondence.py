@@ -29,8 +29,9 @@ MAY: Final = "gdpr.manage"
 NAME_CHARS: Final = 200
 POST_CHARS: Final = 500
 LANGUAGE_CHARS: Final = 35
-# How long after its closing a case keeps the address for its closing letter.
-AFTER_CLOSING: Final = timedelta(days=30)
+# How long after its closing a case keeps the address for its closing letter. The job
+# runs at night: what is due after 29 days is gone before 30 have passed.
+AFTER_CLOSING: Final = timedelta(days=29)
 _TAG: Final = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}")
 _SCRIPT: Final = 4
 _CONTROLS: Final = ("Cc", "Zl", "Zp")

@@ -39,7 +39,9 @@ class Key:
 
 KEYS: Final = (
     Key("secret", "SECRET_KEY", "sessions, links and cursors"),
-    Key("journal", "JOURNAL_KEY", "the hash chain, seals, hidden names and letters"),
+    Key(
+        "journal", "JOURNAL_KEY", "the hash chain, seals, suppressed names and letters"
+    ),
     Key("gateway", "GATEWAY_KEY", "the sealed keys of gateways and remote providers"),
     Key("exports", "EXPORT_KEY", "the sealed bundles of access requests"),
 )
