@@ -53,8 +53,8 @@ DOUBTS: Final[dict[str, str]] = {
         " keeps them, is not noted here."
     ),
     "carries": gettext_noop(
-        "Mails name nobody but the people they are sent to; which were sent is not"
-        " noted here."
+        "Mails go to members and to people who ask about their data; which of them the"
+        " server keeps is not known here."
     ),
     "unread": gettext_noop(
         "A member downloaded it; whether it holds something about the person, and who"

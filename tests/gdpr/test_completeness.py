@@ -137,6 +137,8 @@ SILENT = {
     "claimed_by", "subject_ref", "case_ref", "actor_id", "key_id",
     "memory.Record.turn_range",
     "gdpr.RowVerdict.place", "gdpr.RowVerdict.row_id", "gdpr.ProcessingPurpose.place",
+    "gdpr.Recipient.ref", "gdpr.Recipient.doubt", "gdpr.Recipient.delivery_id",
+    "gdpr.Recipient.sealed", "gdpr.RecipientContact.language",
     "memory.HeldFile.mode", "memory.HeldFile.source", "memory.HeldFile.tier",
     "memory.HeldFile.decision", "memory.BlockedSource.source",
     "memory.GatewayKey.scopes", "memory.GatewaySetup.mode",

@@ -410,3 +410,12 @@ def test_who_may_change_what(world: World) -> None:
         actions.decline(row, "not_possible", "x", by=world.actor("stranger"))
     with pytest.raises(errors.NotFound):
         queries.page(world.actor("stranger"), case, PageQuery())
+
+
+def test_a_recipient_is_found_in_its_own_case_alone(world: World) -> None:
+    case, (row,) = make.with_recipients(world, 1)
+    other = erasing.opened(world, erasing.maria(world))
+    by = world.actor("compliance")
+    assert actions.get(by, case, row.pk) == row
+    with pytest.raises(errors.NotFound):
+        actions.get(by, other, row.pk)
