@@ -171,8 +171,16 @@ def _small_names(text: str, words: Sequence[Word]) -> Iterator[Span]:
     ]
     for group in _groups(text, small, _NAME_GAP):
         start, end = group[0].start, group[-1].end
-        if not _is_code(text, start, end) and _LETTERS.search(text, start, end):
+        if not _is_code(text, start, end) and _is_listed(text[start:end]):
             yield Span(start, end, Kind.NAME, surely=False)
+
+
+def _is_listed(written: str) -> bool:
+    """Whether a word in small letters is a name at all: many a verb looks like one."""
+    known = name_lists.lists()
+    return any(
+        word in known.first or word in known.surnames for word in written.split()
+    )
 
 
 def _groups(
