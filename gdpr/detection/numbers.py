@@ -73,7 +73,7 @@ _IDENTITY: Final = re.compile(
     r"(?<![\w.\-])(?=[\dA-Z])[A-Z]{0,6}\d[\dA-Z .\-/]{5,18}[\dA-Z](?![\w\-])"
 )
 _SEPARATORS: Final = re.compile(r"[ .\-/]")
-_MANY: Final = 6
+_WORD_ENDS: Final = 6
 # A module, and what its own check digits prove: certain alone, or with a word only.
 _CHECKS: Final[tuple[tuple[re.Pattern[str], Any, bool], ...]] = (
     (re.compile(r"[A-Z]{6}\d\d[A-Z]\d\d[A-Z]\d{3}[A-Z]"), italian, True),
@@ -93,7 +93,7 @@ _SWEDISH: Final = re.compile(r"(?<![\w\-])(?:19|20)?\d{6}[\-+]\d{4}(?![\w\-])")
 
 def find(text: str) -> Iterator[Span]:
     """Yield what is found, which may overlap."""
-    yield from _written(text)
+    yield from _mail_and_handles(text)
     if not any(map(str.isdigit, text)):
         return
     yield from _bank(text)
@@ -107,7 +107,7 @@ def _says(word: re.Pattern[str], text: str, start: int) -> bool:
 
 
 # ── E-mail, handles ──────────────────────────────────────────────────────────
-def _written(text: str) -> Iterator[Span]:
+def _mail_and_handles(text: str) -> Iterator[Span]:
     if "@" not in text:
         return
     for address in proximity.addresses(text):
@@ -190,7 +190,7 @@ def _identity(text: str) -> Iterator[Span]:
 def _checked(text: str, start: int, run: str) -> Iterator[Span]:
     """Yield the longest beginning of a run of digits that a check proves."""
     says = _says(_IDENTITY_WORD, text, start)
-    ends = [len(run), *(m.start() for m in re.finditer(r" ", run))][-_MANY:]
+    ends = [len(run), *(m.start() for m in re.finditer(r" ", run))][-_WORD_ENDS:]
     for end in sorted(ends, reverse=True):
         number = _SEPARATORS.sub("", run[:end])
         for pattern, module, is_certain in _CHECKS:

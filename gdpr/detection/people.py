@@ -20,7 +20,7 @@ _STREETS: Final = frozenset(("STREET_NAME", "BUILDING_NUMBER", "SECONDARY_ADDRES
 _PLACES: Final = _STREETS | {"ZIP_CODE", "CITY", "STATE"}
 # Least scores, measured on texts that the tests do not have.
 _SURE: Final = 0.45
-_WHOLE: Final = 0.2
+_WHOLE_NAME: Final = 0.2
 _SINGLE: Final = 0.7
 _SMALL: Final = 0.95
 _PLACE: Final = 0.7
@@ -95,24 +95,24 @@ def _chains(text: str, words: Sequence[Word]) -> Iterator[list[_Titled]]:
 
 
 def _titled(match: re.Match[str], scores: dict[int, float]) -> _Titled | None:
-    written = match[0]
-    if not written[0].isupper() or len(written) < 2:
+    spelling = match[0]
+    if not spelling[0].isupper() or len(spelling) < 2:
         return None
-    parts = [m.start() for m in _LETTERS.finditer(written)]
+    parts = [m.start() for m in _LETTERS.finditer(spelling)]
     score = max((scores.get(match.start() + p, 0.0) for p in (0, *parts)), default=0.0)
-    known, folded = name_lists.lists(), written.casefold()
-    is_double = "-" in written and all(
-        part[:1].isupper() for part in written.split("-")
+    names, folded = name_lists.lists(), spelling.casefold()
+    is_double = "-" in spelling and all(
+        part[:1].isupper() for part in spelling.split("-")
     )
-    is_first = (folded.split("-")[0] if is_double else folded) in known.first
-    is_surname = folded in known.surnames
+    is_first = (folded.split("-")[0] if is_double else folded) in names.first
+    is_surname = folded in names.surnames
     is_word = folded in WORDS
-    weight = max(score, _UNREAD) if _OTHER_LETTERS.match(written) else score
+    weight = max(score, _UNREAD) if _OTHER_LETTERS.match(spelling) else score
     if not is_word:
         weight = max(weight, is_first * _LISTED_FIRST, is_surname * _LISTED_SURNAME)
-    if written.isupper() and len(written) > 2:
+    if spelling.isupper() and len(spelling) > 2:
         weight /= 2
-    return _Titled(*match.span(), weight, is_first, is_word, written.isupper())
+    return _Titled(*match.span(), weight, is_first, is_word, spelling.isupper())
 
 
 def _in_chain(text: str, chain: Sequence[_Titled]) -> Iterator[Span]:
@@ -145,19 +145,15 @@ def _name(text: str, part: Sequence[_Titled]) -> Iterator[Span]:
     if is_addressed or (len(part) > 1 and weight >= _SURE):
         yield Span(start, end, Kind.NAME, surely=True)
     elif (
-        (len(part) > 1 and weight >= _WHOLE)
+        (len(part) > 1 and weight >= _WHOLE_NAME)
         or weight >= _SINGLE
         or (part[0].is_first and weight >= _LISTED_FIRST)
     ):
         yield Span(start, end, Kind.NAME, surely=False)
 
 
-def _is_titled(written: str) -> bool:
-    return written[0].isupper() and not written.isupper()
-
-
-def _least_single(word: _Titled) -> float:
-    return _LISTED_FIRST if word.is_first else _SINGLE
+def _is_titled(spelling: str) -> bool:
+    return spelling[0].isupper() and not spelling.isupper()
 
 
 # ── Names in small letters ───────────────────────────────────────────────────
@@ -171,8 +167,16 @@ def _small_names(text: str, words: Sequence[Word]) -> Iterator[Span]:
     ]
     for group in _groups(text, small, _NAME_GAP):
         start, end = group[0].start, group[-1].end
-        if not _is_code(text, start, end) and _LETTERS.search(text, start, end):
+        if not _is_code(text, start, end) and _is_listed(text[start:end]):
             yield Span(start, end, Kind.NAME, surely=False)
+
+
+def _is_listed(spelling: str) -> bool:
+    """Whether a word in small letters is a name at all: many a verb looks like one."""
+    names = name_lists.lists()
+    return any(
+        word in names.first or word in names.surnames for word in spelling.split()
+    )
 
 
 def _groups(

@@ -177,10 +177,10 @@ def _windows(
 
 
 def _context(tokens: Sequence[_Token]) -> list[_Token]:
-    near, pieces = [], 0
+    context, pieces = [], 0
     for token in tokens:
         pieces += len(token.pieces)
         if pieces > CONTEXT_PIECES:
             break
-        near.append(token)
-    return near
+        context.append(token)
+    return context

@@ -29,12 +29,12 @@ class Span(NamedTuple):
 
 def without_overlaps(spans: Iterable[Span]) -> list[Span]:
     """Return spans left to right; of two that overlap the sure, then longer, stays."""
-    ordered = sorted(spans, key=lambda s: (not s.surely, s.start - s.end, s.start))
-    taken: list[Span] = []
+    by_rank = sorted(spans, key=lambda s: (not s.surely, s.start - s.end, s.start))
+    result: list[Span] = []
     covered: set[int] = set()
-    for span in ordered:
+    for span in by_rank:
         places = range(span.start, span.end)
         if covered.isdisjoint(places):
             covered.update(places)
-            taken.append(span)
-    return sorted(taken)
+            result.append(span)
+    return sorted(result)

@@ -151,10 +151,10 @@ def export_document(subject: Subject, *, reason: str = "", by: Actor) -> dict[st
     _require_no_erasure(subject)
     action = audit_log.begin(subject.id, ActionKind.EXPORT, by=by, reason=reason)
     try:
-        everything = collect(subject, action)
-        reading = other_people.read(everything, registry.person(subject))
+        collection = collect(subject, action)
+        reading = other_people.read(collection, registry.person(subject))
         verdicts = review.remembered(subject.workspace_id, reading)
-        document = other_people.covered(everything, reading, verdicts).document()
+        document = other_people.covered(collection, reading, verdicts).document()
     except Exception as error:
         audit_log.finish(action, ActionStatus.FAILED, error=type(error).__name__)
         raise
@@ -220,13 +220,13 @@ def make(export: Export) -> Export:
         if subject is None or subject.erased_at is not None:
             raise errors.NotFound
         _require_no_erasure(subject)
-        everything = collect(subject, action, claimed.case)
+        collection = collect(subject, action, claimed.case)
         person, beat = registry.person(subject), partial(_renew, claimed)
-        reading = other_people.read(everything, person, beat)
+        reading = other_people.read(collection, person, beat)
         if review.waits(claimed, reading):
             return Export.objects.get(pk=claimed.pk)
         verdicts = review.verdicts(claimed)
-        collection = other_people.covered(everything, reading, verdicts)
+        collection = other_people.covered(collection, reading, verdicts)
         storage.store(claimed, collection, storage.language_of(action.actor_id))
     except Exception as error:  # noqa: BLE001  (all or nothing: any fault fails it whole)
         return outcome.failed(claimed, action, error)

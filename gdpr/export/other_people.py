@@ -100,29 +100,29 @@ class _Reader:
         spans = detection.find(text)
         own = self._own.spans(text) if spans else []
         for span in spans:
-            written = text[span.start : span.end]
+            spelling = text[span.start : span.end]
             is_own = any(o.start < span.end and span.start < o.end for o in own)
-            if is_own or self._is_known(written, span.kind):
+            if is_own or self._is_known(spelling, span.kind):
                 continue
-            word = self._word(written, span.kind)
+            word = self._word(spelling, span.kind)
             word.surely |= span.surely
             rows.append((span.start, span.end, word.digest))
         return text
 
-    def _is_known(self, written: str, kind: Kind) -> bool:
+    def _is_known(self, spelling: str, kind: Kind) -> bool:
         """Whether a word is a part of the requester's name, or an agent's name."""
-        folded = written.casefold()
+        folded = spelling.casefold()
         words = {match[0] for match in _NAME_WORD.finditer(folded)}
         if kind == Kind.NAME and words <= self._own_words:
             return True
         return folded.lstrip("@") in self._actors
 
-    def _word(self, written: str, kind: Kind) -> Word:
-        digest = self._digest(written, kind)
-        return self.words.setdefault(digest, Word(digest, kind, written, surely=False))
+    def _word(self, spelling: str, kind: Kind) -> Word:
+        digest = self._digest(spelling, kind)
+        return self.words.setdefault(digest, Word(digest, kind, spelling, surely=False))
 
-    def _digest(self, written: str, kind: Kind) -> str:
-        plain = " ".join(written.casefold().split())
+    def _digest(self, spelling: str, kind: Kind) -> str:
+        plain = " ".join(spelling.casefold().split())
         data = f"{kind}\x00{plain}".encode()
         return hashlib.blake2b(data, digest_size=32, key=self._key).hexdigest()
 
@@ -215,7 +215,7 @@ def read(
     ``beat`` is called from time to time: reading takes a while.
     """
     reader = _Reader(person, str(collection.subject["display_name"]), beat)
-    _changed(collection, reader.read)
+    _with_texts(collection, reader.read)
     return reader.finish()
 
 
@@ -244,10 +244,10 @@ def covered(
                 counts[reading.words[digest].kind] += 1
         return "".join((*pieces, text[position:]))
 
-    changed = _changed(collection, change)
+    result = _with_texts(collection, change)
     unsure = sum(not reading.words[digest].surely for digest in marks)
     facts = OtherPeople(dict(counts), unsure, len(readable))
-    return replace(changed, other_people=facts)
+    return replace(result, other_people=facts)
 
 
 def _marks(words: Iterable[Word], readable: set[str]) -> Iterator[tuple[str, str]]:
@@ -258,7 +258,7 @@ def _marks(words: Iterable[Word], readable: set[str]) -> Iterator[tuple[str, str
             yield word.digest, f"[{MARKS[word.kind]} {numbers[word.kind]}]"
 
 
-def _changed(collection: Collection, change: Change) -> Collection:
+def _with_texts(collection: Collection, change: Change) -> Collection:
     """Return a collection with every text changed that may name somebody."""
     return replace(
         collection,

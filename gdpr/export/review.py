@@ -100,18 +100,18 @@ def waits(export: Export, reading: Reading) -> bool:
     """
     decided = remembered(export.workspace_id, reading) | verdicts(export)
     rows = _rows(export, reading.words.values(), decided)
-    waiting = sum(not row.surely and not row.verdict for row in rows)
+    waiting_count = sum(not row.surely and not row.verdict for row in rows)
     with transaction.atomic():
         export.words.all().delete()
         ExportWord.objects.bulk_create(rows, batch_size=500)
-        if not waiting:
+        if not waiting_count:
             return False
-        counts = {**export.counts, "waiting": waiting}
+        counts = {**export.counts, "waiting": waiting_count}
         outcome.end(export, state=ExportState.REVIEW, counts=counts)
     payload = {
         "export_id": export.id,
         "subject": export.subject_ref,
-        "words": waiting,
+        "words": waiting_count,
     }
     summary = "A bundle waits for a decision on words of other people"
     outcome.record(export, "gdpr.export_waits", summary, payload)
@@ -121,8 +121,8 @@ def waits(export: Export, reading: Reading) -> bool:
 def _rows(
     export: Export, words: Iterable[Word], decided: Mapping[str, str]
 ) -> list[ExportWord]:
-    listed = list(words)
-    seals = covered_words.sealed(export.pk, (word.sighting for word in listed))
+    word_list = list(words)
+    seals = covered_words.sealed(export.pk, (word.sighting for word in word_list))
     return [
         ExportWord(
             workspace_id=export.workspace_id,
@@ -134,7 +134,7 @@ def _rows(
             sealed=seal,
             verdict=decided.get(word.digest, ""),
         )
-        for word, seal in zip(listed, seals, strict=True)
+        for word, seal in zip(word_list, seals, strict=True)
     ]
 
 
@@ -143,7 +143,7 @@ def waiting(export: Export) -> int:
     """Return how many doubtful words wait for a decision."""
     if export.state != ExportState.REVIEW:
         return 0
-    return _undecided(export).count()
+    return _undecided_words(export).count()
 
 
 def bundles_waiting(by: Actor) -> list[str]:
@@ -153,7 +153,7 @@ def bundles_waiting(by: Actor) -> list[str]:
     return list(rows.order_by("made_at", "id").values_list("pk", flat=True)[:MAX_PAGE])
 
 
-def _undecided(export: Export) -> QuerySet[ExportWord]:
+def _undecided_words(export: Export) -> QuerySet[ExportWord]:
     return export.words.filter(surely=False, verdict="")
 
 
@@ -196,7 +196,7 @@ def totals(export: Export) -> tuple[int, int]:
 def kinds_waiting(export: Export) -> dict[str, int]:
     """Return how many doubtful words of each kind wait for a decision."""
     counts: dict[str, int] = {}
-    for kind in _undecided(export).values_list("kind", flat=True):
+    for kind in _undecided_words(export).values_list("kind", flat=True):
         counts[kind] = counts.get(kind, 0) + 1
     return counts
 
@@ -217,25 +217,25 @@ def decide(export: Export, decision: Decision, *, by: Actor) -> Export:
         live = Export.objects.select_for_update().get(pk=export.pk)
         if live.state != ExportState.REVIEW:
             raise NotWaiting
-        rows = _meant(live, decision)
+        rows = _chosen_rows(live, decision)
         ids = [row.pk for row in rows]
         live.words.filter(pk__in=ids).update(verdict=decision.verdict)
         if decision.remember:
             _remember(live, rows, decision, by)
-        left = _undecided(live).count()
-        live.counts = {**live.counts, "waiting": left}
-        if not left:
+        left_count = _undecided_words(live).count()
+        live.counts = {**live.counts, "waiting": left_count}
+        if not left_count:
             live.state, live.claimed_by, live.lease_until = ExportState.MAKING, "", None
         live.save(update_fields=["counts", "state", "claimed_by", "lease_until"])
-        if not left and live.case_id:
+        if not left_count and live.case_id:
             # The run of the case looks again at once.
             idle = Case.objects.filter(pk=live.case_id, claimed_by="")
             idle.update(lease_until=None)
-        _note(live, decision, rows, left, by)
+        _note(live, decision, rows, left_count, by)
     return live
 
 
-def _meant(export: Export, decision: Decision) -> list[ExportWord]:
+def _chosen_rows(export: Export, decision: Decision) -> list[ExportWord]:
     """Return the words that a decision means; Invalid for none or an unknown one."""
     by_group = Q(pk__in=[])
     if decision.all_doubtful or decision.kinds:
@@ -281,7 +281,11 @@ def _remember(
 
 
 def _note(
-    export: Export, decision: Decision, rows: Sequence[ExportWord], left: int, by: Actor
+    export: Export,
+    decision: Decision,
+    rows: Sequence[ExportWord],
+    left_count: int,
+    by: Actor,
 ) -> None:
     """Record the decision in audit log and journal, as counts."""
     scope: dict[str, Any] = {
@@ -299,6 +303,6 @@ def _note(
         reason=decision.reason,
         scope=scope,
     )
-    payload = {**scope, "subject": export.subject_ref, "waiting": left}
+    payload = {**scope, "subject": export.subject_ref, "waiting": left_count}
     summary = "Words of other people in a bundle were decided on"
     outcome.record(export, "gdpr.export_words_decided", summary, payload, by)
