@@ -197,4 +197,4 @@ def test_the_same_collection_in_one_language_has_the_same_bytes(world: World) ->
         files.append(file.getvalue())
     assert files[0] == files[1] != files[2]
     assert _pages(files[0])["data.json"] == _pages(files[2])["data.json"]
-    assert len(fields(collection)) == 9
+    assert len(fields(collection)) == 10
