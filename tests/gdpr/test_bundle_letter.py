@@ -136,12 +136,12 @@ def test_rows_that_are_in_doubt_are_counted_as_left_out(world: World) -> None:
 # ── What officers are told before ────────────────────────────────────────────
 def test_gaps_close_one_by_one(world: World) -> None:
     by = world.actor("compliance")
-    missing = gaps.of(by)
-    assert missing.controller
-    assert missing.unconfirmed > 20
+    facts = gaps.of(by)
+    assert facts.controller
+    assert facts.unconfirmed > 20
     state(world, third_countries="")
-    missing = gaps.of(by)
-    assert (missing.controller, missing.authority, missing.third_countries) == (
+    facts = gaps.of(by)
+    assert (facts.controller, facts.authority, facts.third_countries) == (
         False, False, True,
     )  # fmt: skip
     state(world)

@@ -55,7 +55,7 @@ def files(world: World, *rows: dict[str, Any], language: str = "en") -> dict[str
 
 # ── Complete ─────────────────────────────────────────────────────────────────
 @pytest.fixture
-def written(world: World, monkeypatch: pytest.MonkeyPatch) -> Subject:
+def person(world: World, monkeypatch: pytest.MonkeyPatch) -> Subject:
     """Return a person whom every way in of texts wrote about."""
     monkeypatch.setattr(gateway_server, "SETTLE_SECONDS", 0.0)
     person = kit.subject(world, {"pattern": f"{WORD}*"})
@@ -64,9 +64,9 @@ def written(world: World, monkeypatch: pytest.MonkeyPatch) -> Subject:
     return person
 
 
-def test_every_text_of_the_data_is_on_a_page(world: World, written: Subject) -> None:
+def test_every_text_of_the_data_is_on_a_page(world: World, person: Subject) -> None:
     """Whatever way it was written; and nothing looks like a program's output."""
-    bundle = bundle_pages.made(world, written)
+    bundle = bundle_pages.made(world, person)
     document = json.loads(bundle["data.json"])
     # The place of a row is the page that it is on.
     places = document["places"].values()
@@ -81,9 +81,9 @@ def test_every_text_of_the_data_is_on_a_page(world: World, written: Subject) -> 
 
 
 def test_every_link_leads_to_a_page_and_a_place_on_it(
-    world: World, written: Subject
+    world: World, person: Subject
 ) -> None:
-    bundle = bundle_pages.made(world, written)
+    bundle = bundle_pages.made(world, person)
     read = {name: bundle_pages.read(text) for name, text in bundle.items()}
     broken = []
     for name, page in read.items():

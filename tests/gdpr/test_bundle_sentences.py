@@ -151,7 +151,7 @@ def test_versions_of_a_file_are_the_newest_first_and_the_others_folded() -> None
 
 # ── Every kind of row ────────────────────────────────────────────────────────
 def test_every_table_that_an_export_reads_has_a_sentence() -> None:
-    missing = []
+    missing_kinds = []
     for holder in registry.ALL:
         if holder.derived:
             continue
@@ -162,8 +162,8 @@ def test_every_table_that_an_export_reads_has_a_sentence() -> None:
                 for table in holder.declarations[1:]
                 if table.words or table.labels or table.keeps or table.facts
             ]
-        missing += [key for key in keys if key not in reading.KINDS]
-    assert missing == [], "say what these rows are, in gdpr/export/readable/"
+        missing_kinds += [key for key in keys if key not in reading.KINDS]
+    assert missing_kinds == [], "say what these rows are, in gdpr/export/readable/"
 
 
 def test_every_column_of_an_export_has_a_name() -> None:
@@ -225,6 +225,6 @@ def test_no_text_of_any_row_is_lost(place: str, row: dict[str, Any]) -> None:
     parts = [str(whole.sentence), *(quote.text for _, quote in whole.quotes)]
     parts += [str(text) for _, text in (*whole.details, *whole.technical)]
     words = "\n".join(parts)
-    missing = [text for text in bundle_pages.texts(row) if text not in words]
+    missing_texts = [text for text in bundle_pages.texts(row) if text not in words]
     # What stands in the sentence is escaped there.
-    assert [text for text in missing if not re.search("[&<>'\"]", text)] == []
+    assert [text for text in missing_texts if not re.search("[&<>'\"]", text)] == []

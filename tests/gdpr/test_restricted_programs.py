@@ -51,11 +51,11 @@ def _records(world: World) -> list[str]:
 
 # ── The walks ────────────────────────────────────────────────────────────────
 def _mem0(world: World, person: str) -> Iterator[tuple[str, str]]:
-    top, asked = "/compat/mem0", {"query": "tea", "filters": USER}
+    top, query = "/compat/mem0", {"query": "tea", "filters": USER}
     calls: list[tuple[str, str, Any]] = [
-        ("POST", "/v3/memories/search/", asked),
+        ("POST", "/v3/memories/search/", query),
         ("POST", "/v3/memories/", {"filters": USER}),
-        ("POST", "/v2/memories/search/", asked),
+        ("POST", "/v2/memories/search/", query),
         ("POST", "/v2/memories/", {"filters": USER}),
         ("POST", "/v1/memories/search/", {"query": "tea", **USER}),
         ("GET", f"/v1/memories/?{urlencode(USER)}", None),
@@ -67,11 +67,11 @@ def _mem0(world: World, person: str) -> Iterator[tuple[str, str]]:
 
 
 def _atomicmemory(world: World, person: str) -> Iterator[tuple[str, str]]:
-    top, asked = "/compat/atomicmemory/v1/memories", {"query": "tea", **USER}
+    top, query = "/compat/atomicmemory/v1/memories", {"query": "tea", **USER}
     ids = _records(world)
     calls: list[tuple[str, str, Any]] = [
-        ("POST", "/search", asked),
-        ("POST", "/search/fast", asked),
+        ("POST", "/search", query),
+        ("POST", "/search/fast", query),
         ("POST", "/expand", {**USER, "memory_ids": ids}),
         ("GET", f"/list?{urlencode(USER)}", None),
         ("GET", f"/audit/recent?{urlencode(USER)}", None),
@@ -85,8 +85,8 @@ def _atomicmemory(world: World, person: str) -> Iterator[tuple[str, str]]:
 
 def _langgraph(world: World, person: str) -> Iterator[tuple[str, str]]:
     top = "/compat/langgraph/store"
-    asked = {"namespace_prefix": ["notes"], "query": "tea"}
-    for body in (asked, {"namespace_prefix": ["notes"]}):
+    query = {"namespace_prefix": ["notes"], "query": "tea"}
+    for body in (query, {"namespace_prefix": ["notes"]}):
         path = "/items/search"
         yield path, _send(world, person, "POST", f"{top}{path}", body)
     path = f"/items?{urlencode({'key': 'drink', 'namespace': 'notes'})}"
@@ -148,7 +148,7 @@ WALKS: Final[dict[str, tuple[Walk, tuple[str, ...]]]] = {
 # ── Both times ───────────────────────────────────────────────────────────────
 def _write(world: World) -> None:
     """Write about a person in every way that the walks read."""
-    world.indexed(f"Refund denied to {NAME}", payload={"text": f"{MAIL} asked"})
+    world.indexed(f"Refund denied to {NAME}", payload={"text": f"{MAIL} query"})
     world.record(f"{NAME} prefers tea")
     world.file(f"{NAME} likes tea.")
     item = {"namespace": ["notes"], "key": "drink", "value": {"text": f"{NAME}: tea"}}

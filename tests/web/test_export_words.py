@@ -21,7 +21,7 @@ HOSTILE = "<b>Ingrid</b> said {{ 7 }}"
 
 
 @pytest.fixture
-def waiting(shared_world: World) -> Export:
+def bundle(shared_world: World) -> Export:
     return gdpr_operations.words_of(shared_world, kit.subject(shared_world))
 
 
@@ -44,29 +44,29 @@ def _post(world: World, row: Export, role: str = "compliance", **body: Any) -> A
      ("stranger", 404)],
 )  # fmt: skip
 def test_officers_of_the_workspace_read_and_decide(
-    shared_world: World, waiting: Export, role: str, status: int
+    shared_world: World, bundle: Export, role: str, status: int
 ) -> None:
-    assert _page(shared_world, waiting, role).status_code == status
-    answer = _post(shared_world, waiting, role, decide="cover-all")
+    assert _page(shared_world, bundle, role).status_code == status
+    answer = _post(shared_world, bundle, role, decide="cover-all")
     assert answer.status_code == (302 if status == 200 else status)
-    row = Export.objects.get(pk=waiting.pk)
+    row = Export.objects.get(pk=bundle.pk)
     is_decided = row.state == ExportState.MAKING
     assert is_decided is (status == 200)
 
 
-def test_nobody_is_sent_to_sign_in(shared_world: World, waiting: Export) -> None:
-    answer = _page(shared_world, waiting, "nobody")
+def test_nobody_is_sent_to_sign_in(shared_world: World, bundle: Export) -> None:
+    answer = _page(shared_world, bundle, "nobody")
     assert (answer.status_code, "login" in answer["Location"]) == (302, True)
 
 
 def test_the_page_shows_words_with_their_texts(
-    shared_world: World, waiting: Export
+    shared_world: World, bundle: Export
 ) -> None:
-    doubtful = _text(_page(shared_world, waiting))
+    doubtful = _text(_page(shared_world, bundle))
     assert "1 word waits for a decision" in doubtful
     assert "A letter that Ingrid wrote to Karim Haddad" in doubtful
     assert 'translate="no">Karim Haddad<' not in doubtful
-    sure = _text(_page(shared_world, waiting, query="?sure=1"))
+    sure = _text(_page(shared_world, bundle, query="?sure=1"))
     assert 'translate="no">Karim Haddad<' in sure
     assert GdprAction.objects.filter(action="view").count() == 2
 
@@ -82,10 +82,10 @@ def test_text_of_a_bundle_stays_text(shared_world: World) -> None:
 
 
 def test_one_word_is_left_readable_and_remembered(
-    shared_world: World, waiting: Export
+    shared_world: World, bundle: Export
 ) -> None:
-    word = waiting.words.get(surely=False)
-    answer = _post(shared_world, waiting, decide="leave", word=word.pk, remember="1")
+    word = bundle.words.get(surely=False)
+    answer = _post(shared_world, bundle, decide="leave", word=word.pk, remember="1")
     assert answer["Location"] == "/privacy/exports/"
     assert RememberedWord.objects.get().verdict == "leave"
     assert "Being made" in _text(
@@ -93,24 +93,24 @@ def test_one_word_is_left_readable_and_remembered(
     )
 
 
-def test_a_kind_is_covered_at_once(shared_world: World, waiting: Export) -> None:
-    _post(shared_world, waiting, decide="cover", kind="name")
-    assert review.waiting(Export.objects.get(pk=waiting.pk)) == 0
+def test_a_kind_is_covered_at_once(shared_world: World, bundle: Export) -> None:
+    _post(shared_world, bundle, decide="cover", kind="name")
+    assert review.waiting(Export.objects.get(pk=bundle.pk)) == 0
 
 
 def test_a_sure_word_needs_a_reason_that_is_kept_on_the_page(
-    shared_world: World, waiting: Export
+    shared_world: World, bundle: Export
 ) -> None:
-    word = waiting.words.get(surely=True)
+    word = bundle.words.get(surely=True)
     query = "?sure=1"
-    answer = _post(shared_world, waiting, query=query, decide="leave", word=word.pk)
+    answer = _post(shared_world, bundle, query=query, decide="leave", word=word.pk)
     assert answer.status_code == 422
     assert "needs a reason" in _text(answer)
     answer = _post(
-        shared_world, waiting, query=query, decide="leave", word=word.pk, reason="Hers"
+        shared_world, bundle, query=query, decide="leave", word=word.pk, reason="Hers"
     )
     assert answer["Location"].endswith("/words/?sure=1")
-    assert waiting.words.get(pk=word.pk).verdict == "leave"
+    assert bundle.words.get(pk=word.pk).verdict == "leave"
 
 
 @pytest.mark.parametrize(
@@ -118,26 +118,26 @@ def test_a_sure_word_needs_a_reason_that_is_kept_on_the_page(
     "word": "x"}, {"decide": "cover", "word": "999999"}]
 )  # fmt: skip
 def test_what_is_no_decision_is_said_on_the_page(
-    shared_world: World, waiting: Export, body: dict[str, str]
+    shared_world: World, bundle: Export, body: dict[str, str]
 ) -> None:
-    answer = _post(shared_world, waiting, **body)
+    answer = _post(shared_world, bundle, **body)
     assert answer.status_code == 422
     assert 'role="alert"' in _text(answer)
 
 
-def test_a_decided_bundle_leads_back(shared_world: World, waiting: Export) -> None:
-    _post(shared_world, waiting, decide="cover-all")
+def test_a_decided_bundle_leads_back(shared_world: World, bundle: Export) -> None:
+    _post(shared_world, bundle, decide="cover-all")
     for answer in (
-        _page(shared_world, waiting),
-        _post(shared_world, waiting, decide="cover-all"),
+        _page(shared_world, bundle),
+        _post(shared_world, bundle, decide="cover-all"),
     ):
         assert (answer.status_code, answer["Location"]) == (302, "/privacy/exports/")
 
 
 def test_the_lists_and_home_lead_to_the_page(
-    shared_world: World, waiting: Export
+    shared_world: World, bundle: Export
 ) -> None:
-    address = f"/privacy/exports/{waiting.pk}/words/"
+    address = f"/privacy/exports/{bundle.pk}/words/"
     assert address in _text(shared_world.page("compliance").get("/privacy/exports/"))
     assert address in _text(shared_world.page("compliance").get("/"))
     assert address not in _text(shared_world.page("viewer").get("/"))
