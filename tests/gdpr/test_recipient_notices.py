@@ -24,6 +24,7 @@ from gdpr.models import (
     NoticeState,
     Recipient,
 )
+from gdpr.processing import controller
 from gdpr.recipients import actions, contacts, listing, notices, sending
 from memory import webhooks
 from memory.accounts import mail
@@ -269,6 +270,18 @@ def test_identifiers_are_kept_no_longer_than_the_certificate_says(
     assert provider.requests == []
 
 
+def test_identifiers_go_although_the_case_never_ends(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row, _ = _with_provider(world, monkeypatch)
+    Case.objects.update(state=CaseState.PARTIAL, closed_at=None)
+    later = timezone.now() + timedelta(days=sending.SEALED_DAYS, minutes=1)
+    with time_machine.travel(later, tick=False):
+        make.sweep()
+    row = make.fresh(row)
+    assert (row.state, row.sealed) == (NoticeState.WAITING, "")
+
+
 def test_a_letter_follows_the_call_and_the_call_is_not_repeated_for_it(
     world: World, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
@@ -344,6 +357,40 @@ def test_a_mail_server_that_is_down_is_visible_and_the_notice_is_not_lost(
     assert make.sweep()["sent"] == 0
     make.due_now(row)
     assert make.sweep()["sent"] == 1
+
+
+def test_a_mail_that_nobody_took_is_no_notice(
+    world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MAIL_SERVER = True
+    first = _mail_recipient(world)
+    second = make.by_hand(world, first.case, name="Cloud", email="dpo@cloud.example")
+
+    def broken(_kind: str, messages: list[Any]) -> int:
+        if messages[0].to == ["dpo@print.example"]:
+            raise UnicodeEncodeError("ascii", "ü", 0, 1, "no mail can have it")
+        return 0
+
+    monkeypatch.setattr(mail, "send", broken)
+    assert make.sweep()["retried"] == 2
+    errors_seen = [make.fresh(row).last_error for row in (first, second)]
+    assert errors_seen == [
+        "The mail did not go out: UnicodeEncodeError",
+        sending.NO_WAY,
+    ]
+
+
+def test_a_mail_says_its_language_and_where_to_answer(
+    world: World, settings: Settings
+) -> None:
+    settings.MAIL_SERVER = True
+    values = {"controller_contact": "privacy@fairlead.example"}
+    controller.change(values, by=world.actor("owner"))
+    _mail_recipient(world, "de")
+    make.sweep()
+    (message,) = outbox.outbox
+    assert message.reply_to == ["privacy@fairlead.example"]
+    assert message.message()["Content-Language"] == "de"
 
 
 # ── When, and how often ──────────────────────────────────────────────────────
