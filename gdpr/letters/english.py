@@ -218,7 +218,20 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.PARTLY_DONE, ""): (
         _ANSWER,
         _letter(
-            _REQUEST + "We have complied with it in part.", "{exceptions}", _COMPLAINT
+            _REQUEST + "We have complied with it in part.",
+            "What we did not do, and why (Article 12(4) GDPR): {reason}",
+            _COMPLAINT,
+        ),
+    ),
+    (LetterOccasion.PARTLY_DONE, CaseKind.RECTIFICATION): (
+        _ANSWER,
+        _letter(
+            _REQUEST + "We have replaced a part of the words that were wrong by the"
+            " right ones.",
+            "{exceptions}",
+            _CERTIFICATE,
+            _RECIPIENTS,
+            _COMPLAINT,
         ),
     ),
     (LetterOccasion.PARTLY_DONE, CaseKind.ERASURE): (

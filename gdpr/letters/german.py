@@ -231,7 +231,21 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.PARTLY_DONE, ""): (
         _ANSWER,
         _letter(
-            _REQUEST + "Wir haben ihm zum Teil entsprochen.", "{exceptions}", _COMPLAINT
+            _REQUEST + "Wir haben ihm zum Teil entsprochen.",
+            "Was wir nicht getan haben, und warum (Artikel 12 Absatz 4 DSGVO):"
+            " {reason}",
+            _COMPLAINT,
+        ),
+    ),
+    (LetterOccasion.PARTLY_DONE, CaseKind.RECTIFICATION): (
+        _ANSWER,
+        _letter(
+            _REQUEST + "Wir haben einen Teil der falschen Angaben durch die richtigen"
+            " ersetzt.",
+            "{exceptions}",
+            _CERTIFICATE,
+            _RECIPIENTS,
+            _COMPLAINT,
         ),
     ),
     (LetterOccasion.PARTLY_DONE, CaseKind.ERASURE): (

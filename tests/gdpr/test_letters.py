@@ -115,6 +115,16 @@ def test_every_kind_has_a_whole_letter_of_its_end(
     assert "Art" in draft.body
 
 
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_who_gets_a_part_is_told_why_not_the_rest(world: World, language: str) -> None:
+    answering(world)
+    case = make.opened(world, kind="access")
+    case.state = "partial"
+    draft = drafts.make(case, "partly_done", language, by=world.actor("compliance"))
+    assert draft.missing == ["reason"]
+    assert "[reason]" in draft.body
+
+
 def test_without_a_controller_the_draft_says_what_is_missing(world: World) -> None:
     draft = drafts.make(make.opened(world), "received", by=world.actor("compliance"))
     assert draft.missing == ["controller", "controller_contact"]

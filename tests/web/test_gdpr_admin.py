@@ -106,5 +106,11 @@ def test_letters_and_recipients_are_listed_without_their_words(
         for path in (f"{name}/", f"{name}/{quote(key)}/change/"):
             page = staff.get(f"/admin/gdpr/{path}")
             assert page.status_code == 200
-            for words in ("Q4711", "U0VBTEVE", letter_kit.PERSON, "memoryview", "b&#x27"):
+            for words in (
+                "Q4711",
+                "U0VBTEVE",
+                letter_kit.PERSON,
+                "memoryview",
+                "b&#x27",
+            ):
                 assert words not in text(page)
