@@ -95,7 +95,7 @@ def test_letters_and_recipients_are_listed_without_their_words(
     values = {"received": "Customer Q4711", "email": "dpo@print.example"}
     row = recipients.by_hand(world, case, **values)
     Recipient.objects.update(sealed="U0VBTEVE", answer_note="Their Q4711 too")
-    pages = {
+    pages: dict[str, str | int] = {
         "letter": letter.pk,
         "correspondence": case.pk,
         "lettertemplate": LetterTemplate.objects.get().pk,
