@@ -160,18 +160,20 @@ def _keep_until(workspace_id: str) -> date:
 
 
 def _record_sent(letter: Letter, way: LetterWay, to: str, by: Actor) -> Letter:
-    """Note that a claimed letter left: in the letter, case, journal and audit log."""
+    """Note that a claimed letter left: in the letter, case, journal and audit log.
+
+    That it left is also noted when an erasure took the letter along meanwhile.
+    """
     with transaction.atomic():
-        letter.case = locked(letter.case)
-        live = _rows(letter).select_for_update().first()
-        if live is None:
-            # An erasure took it along meanwhile.
-            raise errors.NotFound
-        live.case = letter.case
-        live.seal({**live.opened(), "to": to})
+        case = locked(letter.case)
+        row = _rows(letter).select_for_update().first()
+        live = row or letter
+        live.case = case
         live.way, live.sent_at, live.sent_by = way, timezone.now(), by.label
         live.keep_until, live.claimed_at = _keep_until(letter.workspace_id), None
-        live.save()
+        if row is not None:
+            row.seal({**row.opened(), "to": to})
+            row.save()
         text = (
             "Letter sent by mail"
             if way is LetterWay.MAIL

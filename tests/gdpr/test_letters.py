@@ -35,6 +35,7 @@ from tests.gdpr import requests as make
 from tests.gdpr.letter_kit import EMAIL, PERSON, answering
 from tests.world import World
 
+SENT = "gdpr.letter_sent"
 pytestmark = pytest.mark.django_db
 
 
@@ -291,6 +292,24 @@ def test_a_mail_server_that_refuses_gives_the_letter_back(
             sending.by_mail(letter, by=by)
     assert raised.value.problem_code == "mail_not_sent"
     assert sending.by_mail(letter, by=by).sent_at is not None
+
+
+@pytest.mark.usefixtures("server")
+def test_a_mail_that_left_is_on_record_although_its_letter_was_erased(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = letter_kit.addressed(world, make.opened(world))
+    letter, by = letter_kit.letter(world, case), world.actor("compliance")
+
+    def erased_meanwhile(_kind: str, messages: list[Any]) -> int:
+        Letter.objects.all().delete()
+        return len(messages)
+
+    monkeypatch.setattr(mail, "send", erased_meanwhile)
+    sending.by_mail(letter, by=by)
+    assert not Letter.objects.exists()
+    assert GdprAction.objects.filter(action=ActionKind.ANSWER).count() == 1
+    assert len(make.entries(world, SENT)) == 1
 
 
 @pytest.mark.usefixtures("server")
