@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -73,6 +75,26 @@ def test_a_new_webhook_that_got_nothing_about_the_person_is_no_recipient(
     message = make.message(hook, f"{NAME} is red")
     WebhookDelivery.objects.filter(pk=message.pk).update(attempts=0, status="pending")
     assert hook.pk not in _kinds(world, maria)
+
+
+def test_messages_of_others_are_not_read(world: World) -> None:
+    """The page of a case asks for this each time it is shown."""
+    maria, hook = erasing.maria(world), make.hook(world)
+    own = [make.message(hook, f"{NAME} is red, {number}") for number in range(5)]
+    for number in range(3):
+        make.message(hook, f"Nobody is red, {number}")
+    rows = {
+        "deliveries": frozenset(row.pk for row in own),
+        "journal": frozenset(str(row.entry_id) for row in own),
+    }
+    with CaptureQueriesContext(connection) as queries_seen:
+        lines = evidence.of_person(world.acme.id, maria.pk, rows)
+    [line] = [line for line in lines if line.ref == hook.pk]
+    assert line.ids["messages"] == [row.pk for row in own]
+    table = WebhookDelivery._meta.db_table
+    reads = [row["sql"] for row in queries_seen if f'FROM "{table}"' in row["sql"]]
+    assert len(reads) == 1
+    assert " IN (" in reads[0]
 
 
 @pytest.mark.parametrize("status", [DeliveryStatus.PENDING, DeliveryStatus.FAILED])
