@@ -418,6 +418,18 @@ def test_an_address_is_an_address(world: World, email: str) -> None:
     assert _code(error) == "bad_email"
 
 
+def test_a_name_is_one_line_and_a_masked_one_has_no_address(world: World) -> None:
+    by = world.actor("compliance")
+    case = erasing.opened(world, erasing.otto(world))
+    row = make.by_hand(world, case, name=" Print\n shop ", email="dpo@print.example")
+    assert row.name == "Print shop"
+    contact = contacts.of_name(world.acme.id, "print shop")
+    assert contact is not None
+    assert contact.email == "dpo@print.example"
+    contacts.put("[erased]", "dpo@other.example", by=by)
+    assert contacts.of_name(world.acme.id, "[erased]") is None
+
+
 def test_who_may_change_what(world: World) -> None:
     case = erasing.opened(world, erasing.maria(world))
     row = make.by_hand(world, case)
