@@ -14,8 +14,13 @@ from gdpr.models import (
     CasePlan,
     CaseStep,
     Certificate,
+    Correspondence,
     GdprAction,
     Hold,
+    Letter,
+    LetterTemplate,
+    Recipient,
+    RecipientContact,
     SigningKey,
     Subject,
     Suppression,
@@ -152,3 +157,57 @@ class SuppressionRows(rows.ReadOnly):
     @admin.display(description="digest")
     def head(self, row: Suppression) -> str:
         return rows.short(row.digest)
+
+
+# ── Letters and recipients ───────────────────────────────────────────────────
+@admin.register(Letter)
+class LetterRows(rows.ReadOnly):
+    """Letters without what they say; that is sealed, and on the letter's page."""
+
+    list_display = (
+        "id", "case_id", "occasion", "language", "way", "kept_at", "sent_at",
+        "keep_until",
+    )  # fmt: skip
+    list_filter = ("occasion", "way", "workspace")
+    search_fields = ("=id", "=case__id")
+    exclude = ("sealed",)
+
+
+@admin.register(Correspondence)
+class CorrespondenceRows(rows.ReadOnly):
+    """Which cases have an address; the address is sealed, and on the case's page."""
+
+    list_display = ("case_id", "language", "source", "changed_by", "changed_at")
+    list_filter = ("source", "workspace")
+    search_fields = ("=case__id",)
+    exclude = ("sealed",)
+
+
+@admin.register(LetterTemplate)
+class LetterTemplateRows(rows.ReadOnly):
+    """A workspace's own texts of letters."""
+
+    list_display = (
+        "occasion", "kind", "language", "version", "changed_by", "changed_at",
+    )  # fmt: skip
+    list_filter = ("occasion", "language", "workspace")
+    search_fields = ("subject",)
+
+
+@admin.register(Recipient)
+class RecipientRows(rows.ReadOnly):
+    """Recipients and notices without officers' texts and the sealed identifiers."""
+
+    list_display = ("id", "case_id", "kind", "name", "state", "way", "notified_at")
+    list_filter = ("state", "kind", "workspace")
+    search_fields = ("=id", "=case__id", "=name")
+    exclude = ("received", "reason", "answer_note", "sealed")
+
+
+@admin.register(RecipientContact)
+class RecipientContactRows(rows.ReadOnly):
+    """Where notices to recipients go."""
+
+    list_display = ("name", "email", "language", "changed_by", "changed_at")
+    list_filter = ("language", "workspace")
+    search_fields = ("=name",)

@@ -101,7 +101,9 @@ def send(
     """Mail a letter, at most once, or note that it went by post.
 
     Codes: `letter_sent`, `letter_is_sent_now`, `letter_unclear` (a try was
-    interrupted), `no_email`, `no_mail_server`, `mail_not_sent` (503: try again).
+    interrupted), `letter_unfilled` (a placeholder is left open), `no_email`,
+    `no_mail_server`, `mail_not_sent` (503: try again), `mail_unclear` (503: it may
+    have gone out).
     """
     letter = _letter(request, case_id, letter_id)
     if data.way == LetterWay.MAIL:

@@ -126,6 +126,10 @@ OUT_OF_REACH: Final[dict[str, str]] = {
         "Bundles of memory files that somebody downloaded, and bundles made for other"
         " people, in which names known then are masked."
     ),
+    "letters": gettext_noop(
+        "Letters about requests of other people, and where these go: sealed, and not"
+        " opened for the search."
+    ),
     "webhooks": gettext_noop(
         "Messages that were delivered: their receivers keep what they keep."
     ),

@@ -14,6 +14,24 @@ from gdpr.models import CaseKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecipientWords:
+    """What a letter says of recipients; ``{day}``, ``{name}``, ``{count}`` are values.
+
+    ``kinds`` says what a recipient is, ``notices`` how far the notice to it is,
+    ``grounds`` why there is none, ``answers`` what the recipient said.
+    """
+
+    heading: str
+    kinds: Mapping[str, str]
+    certain: str
+    possible: str
+    notices: Mapping[str, str]
+    grounds: Mapping[str, str]
+    answers: Mapping[str, str]
+    more: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
     """The words of a language; ``texts`` is (occasion, kind) → (subject, body)."""
 
@@ -23,6 +41,7 @@ class Language:
     requests: Mapping[CaseKind, str]
     verdicts: Mapping[str, str]
     exceptions: str
+    recipients: RecipientWords
     texts: Mapping[tuple[str, str], tuple[str, str]]
 
 
@@ -34,6 +53,7 @@ LANGUAGES: Final = {
         requests=english.REQUESTS,
         verdicts=english.VERDICTS,
         exceptions=english.EXCEPTIONS,
+        recipients=RecipientWords(**english.RECIPIENTS),
         texts=english.TEXTS,
     ),
     "de": Language(
@@ -43,6 +63,7 @@ LANGUAGES: Final = {
         requests=german.REQUESTS,
         verdicts=german.VERDICTS,
         exceptions=german.EXCEPTIONS,
+        recipients=RecipientWords(**german.RECIPIENTS),
         texts=german.TEXTS,
     ),
 }

@@ -1,8 +1,9 @@
 """Telling many people that their request arrived: each letter drafted, kept and sent.
 
 By mail where the case has an address for it and there is a mail server; otherwise the
-letter is kept and waits for a person. No other letter is written in bulk: what they say
-of one person is worth reading.
+letter is kept and waits for a person, or for the next time: one that was kept and not
+sent is sent then. No other letter is written in bulk: what they say of one person is
+worth reading.
 """
 
 from __future__ import annotations
@@ -29,14 +30,23 @@ UNSENT_STATE: Final = gettext_noop("kept in the case, not sent")
 def announce(actor: Actor, picks: Sequence[Pick], *, site: str = "") -> list[Item]:
     """Write to who asked that the request arrived, in the language of each case."""
     actor.require(keeping.MAY)
+    is_down = False
 
     def act(case: Case, _pick: Pick) -> Outcome:
-        letter = _keep_receipt(case, actor, site)
+        nonlocal is_down
+        letter = _waiting(case) or _keep_receipt(case, actor, site)
         address = correspondence.of(case)
-        if mail.server_set() and address and address.email:
+        if not (mail.server_set() and address and address.email):
+            return Outcome(state=UNSENT_STATE)
+        if is_down:
+            # Nobody waits for a server that is down, letter by letter.
+            raise sending.not_sent()
+        try:
             sending.by_mail(letter, by=actor)
-            return Outcome(state=MAILED_STATE)
-        return Outcome(state=UNSENT_STATE)
+        except errors.Unavailable:
+            is_down = True
+            raise
+        return Outcome(state=MAILED_STATE)
 
     return bulk.run(picks, partial(_cases, actor), act, title=_title)
 
@@ -48,6 +58,12 @@ def _cases(actor: Actor, ids: list[str]) -> dict[str, Case]:
 
 def _title(case: Case) -> str:
     return f"{case.get_kind_display()} · {case.id}"
+
+
+def _waiting(case: Case) -> Letter | None:
+    """Return the receipt that was kept and not sent, None without one."""
+    rows = Letter.objects.filter(workspace_id=case.workspace_id, case=case)
+    return rows.filter(occasion=LetterOccasion.RECEIVED, sent_at=None).first()
 
 
 def _keep_receipt(case: Case, actor: Actor, site: str) -> Letter:

@@ -9,9 +9,17 @@ from django.utils import timezone
 
 from gdpr.cases import correspondence
 from gdpr.cases.correspondence import clean_language
-from gdpr.letters import built_in, occasions, placeholders, templates, values
+from gdpr.letters import (
+    built_in,
+    occasions,
+    placeholders,
+    recipients,
+    templates,
+    values,
+)
+from gdpr.letters.built_in import RecipientWords
 from gdpr.letters.templates import Place, Text
-from gdpr.models import Case, CaseKind
+from gdpr.models import Case, CaseKind, NoticeState, RecipientKind
 from memory.rules.permissions import Actor
 
 MAY: Final = "gdpr.manage"
@@ -51,7 +59,10 @@ def make(
     requested = clean_language(language or (address.language if address else ""))
     where = Place(occasion=name.value, kind=case.kind, language=requested)
     text = templates.in_force(case.workspace_id, where)
-    filled = values.of(case, name.value, text.place.language, address, by=by, site=site)
+    code = text.place.language
+    filled = values.of(case, name.value, code, address, by=by, site=site)
+    if placeholders.has(text.subject + text.body, "recipients"):
+        filled["recipients"] = recipients.block(case, code, by=by)
     return _draft(text, requested, filled, case.kind)
 
 
@@ -99,7 +110,14 @@ def _sample(where: Place) -> dict[str, str]:
         "exceptions": f"{words.exceptions}\n- …",
         "check_page": f"https://memory.example.org{values.CHECK_PATH}",
         "check_code": "0" * 64,
-        "recipients": "hooks.example.org",
+        "recipients": _sample_recipients(words.recipients, today),
         "today": today,
         "letter_days": "1095",
     }
+
+
+def _sample_recipients(words: RecipientWords, today: str) -> str:
+    kind = words.kinds[RecipientKind.WEBHOOK]
+    notice = words.notices[NoticeState.NOTIFIED].format(day=today)
+    line = f"- hooks.example.org ({kind}): {words.certain}; {notice}"
+    return f"{words.heading}\n{line}"

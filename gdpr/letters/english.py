@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from gdpr.models import CaseKind, LetterOccasion
+from gdpr.models import (
+    CaseKind,
+    LetterOccasion,
+    NoNoticeGround,
+    NoticeState,
+    RecipientAnswer,
+    RecipientKind,
+)
 
 DATE: Final = "j F Y"
 GREETING: Final = "Dear {name},"
@@ -40,6 +47,42 @@ VERDICTS: Final = {
     ),
 }
 EXCEPTIONS: Final = "This stays, for the reason given:"
+RECIPIENTS: Final[dict[str, Any]] = {
+    "heading": "Recipients of your data, as far as we can tell:",
+    "kinds": {
+        RecipientKind.WEBHOOK: "a receiver of events",
+        RecipientKind.GATEWAY: "a memory gateway",
+        RecipientKind.PROVIDER: "a remote memory service",
+        RecipientKind.EMBEDDER: "a service that compares texts",
+        RecipientKind.MODEL: "a service with a language model",
+    },
+    "certain": "received something about you",
+    "possible": "may have received something about you",
+    "notices": {
+        NoticeState.WAITING: "we have not told them about your request yet",
+        NoticeState.TO_NOTIFY: "we have not told them about your request yet",
+        NoticeState.QUEUED: "we have not told them about your request yet",
+        NoticeState.FAILED: "we could not tell them about your request yet",
+        NoticeState.NOTIFIED: "we told them about your request on {day}",
+        NoticeState.DELIVERED: "we told them about your request on {day}",
+        NoticeState.ANSWERED: "we told them about your request on {day}",
+    },
+    "grounds": {
+        NoNoticeGround.NOT_POSSIBLE: (
+            "we do not tell them about your request, because it is not possible"
+        ),
+        NoNoticeGround.DISPROPORTIONATE: (
+            "we do not tell them about your request, because it would be a"
+            " disproportionate effort"
+        ),
+    },
+    "answers": {
+        RecipientAnswer.CARRIED_OUT: "they say that they carried it out",
+        RecipientAnswer.NOT_HELD: "they say that they hold nothing about you",
+        RecipientAnswer.REFUSED: "they refuse",
+    },
+    "more": "- more recipients, which we name on request: {count}",
+}
 
 _ENDING: Final = (
     "Yours faithfully\n\n{controller}\n{controller_contact}\n"
@@ -65,10 +108,7 @@ _PROOF: Final = (
     " longer only under a legal hold: it proves that we answered you"
     " (Article 5(2) GDPR)."
 )
-_RECIPIENTS: Final = (
-    "By our settings data can be passed on to: {recipients}. You can ask us which of"
-    " them your data was passed on to."
-)
+_RECIPIENTS: Final = "{recipients}"
 
 
 def _letter(*paragraphs: str) -> str:
@@ -163,6 +203,7 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
         _letter(
             _REQUEST + "We have stopped using your data. What is stored is restricted,"
             " and new texts that name you are refused.",
+            _RECIPIENTS,
             _COMPLAINT,
         ),
     ),
@@ -177,7 +218,20 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.PARTLY_DONE, ""): (
         _ANSWER,
         _letter(
-            _REQUEST + "We have complied with it in part.", "{exceptions}", _COMPLAINT
+            _REQUEST + "We have complied with it in part.",
+            "What we did not do, and why (Article 12(4) GDPR): {reason}",
+            _COMPLAINT,
+        ),
+    ),
+    (LetterOccasion.PARTLY_DONE, CaseKind.RECTIFICATION): (
+        _ANSWER,
+        _letter(
+            _REQUEST + "We have replaced a part of the words that were wrong by the"
+            " right ones.",
+            "{exceptions}",
+            _CERTIFICATE,
+            _RECIPIENTS,
+            _COMPLAINT,
         ),
     ),
     (LetterOccasion.PARTLY_DONE, CaseKind.ERASURE): (

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from gdpr.models import CaseKind, LetterOccasion
+from gdpr.models import (
+    CaseKind,
+    LetterOccasion,
+    NoNoticeGround,
+    NoticeState,
+    RecipientAnswer,
+    RecipientKind,
+)
 
 DATE: Final = "j. F Y"
 GREETING: Final = "Guten Tag {name},"
@@ -44,6 +51,44 @@ VERDICTS: Final = {
     ),
 }
 EXCEPTIONS: Final = "Folgendes bleibt aus dem genannten Grund bestehen:"
+RECIPIENTS: Final[dict[str, Any]] = {
+    "heading": "Empfänger Ihrer Daten, soweit wir es feststellen können:",
+    "kinds": {
+        RecipientKind.WEBHOOK: "ein Empfänger von Ereignissen",
+        RecipientKind.GATEWAY: "ein Memory-Gateway",
+        RecipientKind.PROVIDER: "ein entfernter Gedächtnisdienst",
+        RecipientKind.EMBEDDER: "ein Dienst, der Texte vergleicht",
+        RecipientKind.MODEL: "ein Dienst mit einem Sprachmodell",
+    },
+    "certain": "hat etwas über Sie erhalten",
+    "possible": "hat möglicherweise etwas über Sie erhalten",
+    "notices": {
+        NoticeState.WAITING: "von Ihrem Antrag noch nicht unterrichtet",
+        NoticeState.TO_NOTIFY: "von Ihrem Antrag noch nicht unterrichtet",
+        NoticeState.QUEUED: "von Ihrem Antrag noch nicht unterrichtet",
+        NoticeState.FAILED: "konnte von Ihrem Antrag noch nicht unterrichtet werden",
+        NoticeState.NOTIFIED: "von uns am {day} von Ihrem Antrag unterrichtet",
+        NoticeState.DELIVERED: "von uns am {day} von Ihrem Antrag unterrichtet",
+        NoticeState.ANSWERED: "von uns am {day} von Ihrem Antrag unterrichtet",
+    },
+    "grounds": {
+        NoNoticeGround.NOT_POSSIBLE: (
+            "wird von Ihrem Antrag nicht unterrichtet, weil das nicht möglich ist"
+        ),
+        NoNoticeGround.DISPROPORTIONATE: (
+            "wird von Ihrem Antrag nicht unterrichtet, weil das mit einem"
+            " unverhältnismäßigen Aufwand verbunden wäre"
+        ),
+    },
+    "answers": {
+        RecipientAnswer.CARRIED_OUT: "hat mitgeteilt, dass es ausgeführt ist",
+        RecipientAnswer.NOT_HELD: (
+            "hat mitgeteilt, dass dort nichts über Sie gespeichert ist"
+        ),
+        RecipientAnswer.REFUSED: "hat es abgelehnt",
+    },
+    "more": "- weitere Empfänger, die wir auf Wunsch nennen: {count}",
+}
 
 _ENDING: Final = (
     "Mit freundlichen Grüßen\n\n{controller}\n{controller_contact}\n"
@@ -71,10 +116,7 @@ _PROOF: Final = (
     " auf, länger nur bei einer Löschsperre: Es belegt, dass wir Ihnen"
     " geantwortet haben (Artikel 5 Absatz 2 DSGVO)."
 )
-_RECIPIENTS: Final = (
-    "Nach unseren Einstellungen können Daten an folgende Stellen gehen: {recipients}."
-    " Auf Wunsch teilen wir Ihnen mit, an welche davon Ihre Daten gegangen sind."
-)
+_RECIPIENTS: Final = "{recipients}"
 
 
 def _letter(*paragraphs: str) -> str:
@@ -174,6 +216,7 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
         _letter(
             _REQUEST + "Wir verwenden Ihre Daten nicht mehr. Was gespeichert ist, ist"
             " eingeschränkt, und neue Texte, die Sie nennen, werden abgelehnt.",
+            _RECIPIENTS,
             _COMPLAINT,
         ),
     ),
@@ -188,7 +231,21 @@ TEXTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (LetterOccasion.PARTLY_DONE, ""): (
         _ANSWER,
         _letter(
-            _REQUEST + "Wir haben ihm zum Teil entsprochen.", "{exceptions}", _COMPLAINT
+            _REQUEST + "Wir haben ihm zum Teil entsprochen.",
+            "Was wir nicht getan haben, und warum (Artikel 12 Absatz 4 DSGVO):"
+            " {reason}",
+            _COMPLAINT,
+        ),
+    ),
+    (LetterOccasion.PARTLY_DONE, CaseKind.RECTIFICATION): (
+        _ANSWER,
+        _letter(
+            _REQUEST + "Wir haben einen Teil der falschen Angaben durch die richtigen"
+            " ersetzt.",
+            "{exceptions}",
+            _CERTIFICATE,
+            _RECIPIENTS,
+            _COMPLAINT,
         ),
     ),
     (LetterOccasion.PARTLY_DONE, CaseKind.ERASURE): (

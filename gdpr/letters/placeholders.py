@@ -35,6 +35,11 @@ class Placeholder:
         """The placeholder as it stands in a text."""
         return f"{{{self.name}}}"
 
+    @property
+    def as_gap(self) -> str:
+        """The placeholder as it stands in a letter for which it has no value."""
+        return f"[{self.name}]"
+
 
 ALL: Final = (
     Placeholder("greeting", gettext_noop("The salutation, with the name if known")),
@@ -61,7 +66,8 @@ ALL: Final = (
     Placeholder("check_page", gettext_noop("The address of the public check page")),
     Placeholder("check_code", gettext_noop("The code for that page")),
     Placeholder(
-        "recipients", gettext_noop("Hosts that data can go to by the settings in force")
+        "recipients",
+        gettext_noop("Whom data went to or may have gone to, and who was told"),
     ),
     Placeholder("today", gettext_noop("The day of the letter")),
     Placeholder(
@@ -83,6 +89,16 @@ def require_known(text: str, field: str) -> None:
                 placeholder=match[0]
             )
             raise errors.Invalid(detail, code="unknown_placeholder", field=field)
+
+
+def has(text: str, name: str) -> bool:
+    """Whether a text has a placeholder."""
+    return BY_NAME[name].as_text in text
+
+
+def left_open(text: str) -> list[str]:
+    """Return the placeholders of the list that stand in square brackets in a letter."""
+    return [item.as_gap for item in ALL if item.as_gap in text]
 
 
 def fill(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:

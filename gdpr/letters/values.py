@@ -18,7 +18,7 @@ from gdpr.certificates import document as certificate_document
 from gdpr.certificates import issue as certificates
 from gdpr.certificates import statement
 from gdpr.data_map import letters as letter_place
-from gdpr.letters import built_in, recipients
+from gdpr.letters import built_in
 from gdpr.models import Case, CaseKind, Certificate, LetterOccasion
 from gdpr.processing import controller
 from memory.figures import grouped
@@ -41,6 +41,8 @@ def of(
     site: str = "",
 ) -> dict[str, str]:
     """Return placeholder → value; empty where there is none.
+
+    Without the recipients, which ``gdpr.letters.recipients`` searches for.
 
     ``site`` is the address of this installation, for the check page, unless a setting
     has it.
@@ -65,7 +67,6 @@ def of(
         "extended_until": day(case.extended_until),
         "reason": _reason(case, occasion),
         **asdict(controller.of(case.workspace_id)),
-        "recipients": ", ".join(recipients.hosts(case.workspace_id)),
         "today": day(timezone.now()),
         "letter_days": _number(rules.letter_days, language),
         **_proof(case, language, by=by, site=site),

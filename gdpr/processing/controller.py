@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.utils.translation import gettext_noop
 
 from gdpr.cases import privacy_settings
@@ -31,6 +33,15 @@ class Controller:
     def is_complete(self) -> bool:
         """Whether the controller is named and can be reached."""
         return bool(self.controller and self.controller_contact)
+
+    @property
+    def reply_to(self) -> list[str]:
+        """Where answers to mails go: the contact where it is an e-mail address."""
+        try:
+            validate_email(self.controller_contact)
+        except ValidationError:
+            return []
+        return [self.controller_contact]
 
 
 def _setting(name: str, label: str, help_: str) -> Setting[str]:

@@ -85,7 +85,7 @@ def add(case: Case, new: NewRecipient, *, by: Actor) -> Recipient:
     Conflict ``no_notices`` for a kind of request that Article 19 is not about.
     """
     by.require(MAY, case.workspace_id)
-    name = clean_text(new.name, "name", contacts.NAME_CHARS)
+    name = contacts.clean_name(new.name)
     received = clean_text(new.received, "received", RECEIVED_CHARS, need=False)
     _refuse_names(case, name, received)
     if case.kind not in listing.NOTIFIED_CASES:

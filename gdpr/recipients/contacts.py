@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
 from gdpr.cases import privacy_settings
-from gdpr.cases.transitions import clean_text
+from gdpr.cases.transitions import ERASED, clean_text
 from gdpr.models import RecipientContact
 from memory import lookup, workspace_settings
 from memory.journal import append as journal
@@ -72,9 +72,15 @@ def all_of(actor: Actor) -> list[RecipientContact]:
     return list(RecipientContact.objects.filter(workspace_id=actor.workspace_id))
 
 
+def clean_name(text: str) -> str:
+    """Return the name of a recipient as a single line, or raise Invalid."""
+    return clean_text(" ".join(text.split()), "name", NAME_CHARS)
+
+
 def of_name(workspace_id: str, name: str) -> RecipientContact | None:
     """Return the address of a recipient by its host or name, None without one."""
-    if not name:
+    if not name or ERASED in name:
+        # Several recipients may have the name that was put in place of theirs.
         return None
     rows = RecipientContact.objects.filter(workspace_id=workspace_id)
     contact = rows.filter(name=name.casefold()).first()
@@ -98,7 +104,7 @@ def clean_email(text: str, *, need: bool = True) -> str:
 def put(name: str, email: str, language: str = "en", *, by: Actor) -> RecipientContact:
     """Set the address of a recipient, by its host or name."""
     by.require(MAY)
-    key = clean_text(name, "name", NAME_CHARS).casefold()
+    key = clean_name(name).casefold()
     address = clean_email(email)
     if language not in dict(settings.LANGUAGES):
         raise errors.unknown_value("language", dict(settings.LANGUAGES))

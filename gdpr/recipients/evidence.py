@@ -17,6 +17,7 @@ from django.db.models import Max, Min
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from gdpr.data_map import row_text
 from gdpr.models import Export, RecipientKind
 from gdpr.processing.safeguards import host_of
 from gdpr.recipients import sentences
@@ -131,22 +132,30 @@ def _offered(
     workspace_id: str, entry_ids: frozenset[str]
 ) -> list[tuple[str, str, datetime]]:
     """Return id, type and time of the entries of which webhooks get messages."""
-    entries = JournalEntry.objects.filter(
-        workspace_id=workspace_id, entry_type__in=webhooks.EVENTS
-    )
-    fields = entries.order_by("seq").values_list("pk", "entry_type", "ts")
-    return [row for row in fields.iterator() if row[0] in entry_ids]
+    rows: list[tuple[int, tuple[str, str, datetime]]] = []
+    for ids in row_text.batches(sorted(entry_ids)):
+        # By the ids alone: SQLite would read the whole workspace by another index.
+        entries = JournalEntry.objects.filter(pk__in=ids)
+        fields = entries.values_list("workspace_id", "seq", "pk", "entry_type", "ts")
+        rows += [
+            (seq, (pk, name, at))
+            for home, seq, pk, name, at in fields
+            if home == workspace_id and name in webhooks.EVENTS
+        ]
+    return [row for _, row in sorted(rows)]
 
 
 def _messages(
     workspace_id: str, delivery_ids: frozenset[str]
 ) -> dict[str, list[WebhookDelivery]]:
     """Return webhook → the messages about the person that were tried at least once."""
-    rows = WebhookDelivery.objects.filter(workspace_id=workspace_id, attempts__gt=0)
+    tried = WebhookDelivery.objects.filter(workspace_id=workspace_id, attempts__gt=0)
+    rows: list[WebhookDelivery] = []
+    for ids in row_text.batches(sorted(delivery_ids)):
+        rows += tried.filter(pk__in=ids).defer("body")
     by_hook: dict[str, list[WebhookDelivery]] = {}
-    for row in rows.defer("body").order_by("created_at", "id").iterator():
-        if row.pk in delivery_ids:
-            by_hook.setdefault(row.webhook_id, []).append(row)
+    for row in sorted(rows, key=lambda row: (row.created_at, row.pk)):
+        by_hook.setdefault(row.webhook_id, []).append(row)
     return by_hook
 
 

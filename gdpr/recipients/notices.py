@@ -163,5 +163,11 @@ def _sender(row: Recipient) -> str:
 def email(row: Recipient, address: str, language: str) -> EmailMessage:
     """Return a notice as a mail; its headers name the notice, for a second arrival."""
     text = letter(row, language)
-    headers = {"X-Crewship-Notice": row.pk}
-    return EmailMessage(text.subject, text.body, None, [address], headers=headers)
+    return EmailMessage(
+        text.subject,
+        text.body,
+        None,
+        [address],
+        reply_to=controller.of(row.workspace_id).reply_to,
+        headers={"X-Crewship-Notice": row.pk, "Content-Language": language},
+    )

@@ -17,7 +17,7 @@ from typing import Any, Final
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone, translation
 from django.utils.translation import gettext_noop
 
@@ -135,9 +135,9 @@ def _drop_sealed() -> int:
             NoticeState.NOT_POSSIBLE,
         )
     )
-    return ended_rows.update(sealed="") + rows.filter(released_at__lt=oldest).update(
-        sealed=""
-    )
+    # A case that never ends releases nothing.
+    is_old = Q(released_at__lt=oldest) | Q(released_at=None, added_at__lt=oldest)
+    return ended_rows.update(sealed="") + rows.filter(is_old).update(sealed="")
 
 
 # ── Sending ──────────────────────────────────────────────────────────────────
@@ -290,10 +290,13 @@ def _by_mail(row: Recipient) -> None:
         raise NotSent(NO_WAY, is_final=True)
     message = notices.email(row, contact.email, contact.language)
     try:
-        mail.send("notice to a recipient", [message])
-    except OSError as error:
+        count = mail.send("notice to a recipient", [message])
+    except (OSError, ValueError) as error:
+        # ValueError: an address or a header that no mail can have.
         reason = NOT_MAILED.format(error=type(error).__name__)
         raise NotSent(reason) from None
+    if not count:
+        raise NotSent(NO_WAY)
 
 
 _BY_WAY: Final[dict[str, Callable[[Recipient], None]]] = {

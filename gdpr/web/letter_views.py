@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from gdpr.cases import correspondence, transitions
-from gdpr.letters import drafts, keeping, sending, templates
+from gdpr.letters import drafts, keeping, placeholders, sending, templates
 from gdpr.letters.drafts import Draft
 from gdpr.letters.keeping import NewLetter
 from gdpr.models import Case, Letter
@@ -142,6 +142,7 @@ def detail(request: HttpRequest, case_id: str, letter_id: str) -> HttpResponse:
         "language_name": letter_words.language(letter.language),
         "is_unclear": sending.is_unclear(letter),
         "mails": mail.server_set(),
+        "open_names": placeholders.left_open(f"{content.subject}\n{content.body}"),
     }
     return render(request, "gdpr/letter.html", context)
 

@@ -7,6 +7,8 @@ anywhere: one log line records the kind and the number of unsent mails.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from smtplib import SMTPServerDisconnected
 from typing import Final
 
 import structlog
@@ -19,6 +21,10 @@ NOT_SENT: Final = "mail not sent: no mail server is set (CREWSHIP_EMAIL_URL)"
 log = structlog.get_logger(__name__)
 
 
+class NoAnswer(OSError):
+    """The server stopped answering while it was handed mails: some may have gone."""
+
+
 def server_set() -> bool:
     return bool(settings.MAIL_SERVER)
 
@@ -28,12 +34,23 @@ def not_sent(kind: str, count: int) -> None:
 
 
 def send(kind: str, messages: Sequence[EmailMessage]) -> int:
-    """Send mails and return how many were sent; OSError when the server refuses."""
+    """Send mails and return how many were sent; OSError when the server refuses.
+
+    ``NoAnswer``, an OSError too, when nobody knows whether it took them.
+    """
     if not server_set():
         not_sent(kind, len(messages))
         return 0
-    with mail.get_connection() as connection:
+    connection = mail.get_connection()
+    connection.open()
+    try:
         return connection.send_messages(messages) or 0
+    except (TimeoutError, SMTPServerDisconnected) as error:
+        raise NoAnswer(str(error)) from error
+    finally:
+        # What the server took is sent, whatever becomes of the connection.
+        with suppress(OSError):
+            connection.close()
 
 
 class NoServer(BaseEmailBackend):

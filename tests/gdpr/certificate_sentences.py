@@ -66,6 +66,8 @@ TESTS: Final = {
     "test_a_restored_backup_is_noticed_and_made_up_for",
     "gdpr.data_map.registry.OUT_OF_REACH.bundles": "tests/gdpr/test_export.py::"
     "test_an_erasure_takes_every_bundle_along",
+    "gdpr.data_map.registry.OUT_OF_REACH.letters": _LETTERS
+    + "test_what_letters_to_others_say_is_not_searched_and_that_is_said",
     "gdpr.data_map.registry.OUT_OF_REACH.webhooks": _OUT_OF_REACH,
     "gdpr.data_map.registry.OUT_OF_REACH.providers": _OUT_OF_REACH,
     "gdpr.data_map.registry.OUT_OF_REACH.mail": "tests/gdpr/test_caseload.py::"

@@ -11,6 +11,7 @@ from gdpr.cases.correspondence import Address
 from gdpr.letters import drafts, keeping
 from gdpr.letters.keeping import NewLetter
 from gdpr.models import Case, Letter
+from gdpr.processing import controller
 from tests.world import World
 
 PERSON: Final = "Mara Holt-Zwiebelkuchen"
@@ -25,11 +26,23 @@ def addressed(world: World, case: Case, **fields: str) -> Case:
     return case
 
 
+def answering(world: World) -> None:
+    """Name who answers for the processing: a letter has to say who writes."""
+    values = {
+        "controller": "Fairlead Ltd",
+        "controller_contact": "Quay 1, Bergen",
+        "dpo_contact": "dpo@fairlead.example",
+    }
+    controller.change(values, by=world.actor("owner"))
+
+
 def letter(
     world: World, case: Case, occasion: str = "received", **fields: Any
 ) -> Letter:
     """Keep the draft of a letter as it is, or with other words."""
     by = world.actor("compliance")
+    if case.workspace_id == world.acme.id:
+        answering(world)
     draft = drafts.make(case, occasion, by=by)
     values: dict[str, Any] = {
         "occasion": occasion,

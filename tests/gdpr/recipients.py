@@ -5,16 +5,19 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from django.utils import timezone
 
+from gdpr.cases import dry_run
 from gdpr.models import Case, CaseKind, CaseState, Recipient, RecipientKind, Subject
-from gdpr.recipients import actions, sending
+from gdpr.recipients import actions, listing, sending
 from gdpr.recipients.actions import NewRecipient
 from memory import webhooks, workspace_settings
 from memory.journal import append as journal
 from memory.models import DeliveryStatus, Webhook, WebhookDelivery
 from memory.models.webhooks import HEALTH_BAND_CHANGED
 from memory.providers import base
+from memory.providers import remote as remote_provider
 from memory.rules import errors
 from memory.rules.entries import NewEntry
 from memory.rules.permissions import system
@@ -135,3 +138,52 @@ def due_now(row: Recipient) -> Recipient:
 
 def sweep() -> dict[str, int]:
     return sending.sweep()
+
+
+def webhook_case(
+    world: World, kind: CaseKind = CaseKind.ERASURE
+) -> tuple[Case, Recipient]:
+    """Return a complete case whose webhook took a message about the person."""
+    maria, webhook = erasing.maria(world), hook(world)
+    delivery = message(webhook, f"{erasing.NAME} is red")
+    case = erasing.opened(world, maria, kind, **correction(kind))
+    row = Recipient.objects.create(
+        workspace_id=case.workspace_id, case=case, kind="webhook", ref=webhook.pk,
+        name=HOST, count=1, added_by="gdpr",
+        evidence={"entries": [delivery.entry_id], "messages": [delivery.pk]},
+    )  # fmt: skip
+    delivery.delete()
+    return complete(case), row
+
+
+def correction(kind: CaseKind) -> dict[str, Any]:
+    if kind is not CaseKind.RECTIFICATION:
+        return {}
+    return {"correction": {"wrong": "Maria Lopez", "right": "Maria López"}}
+
+
+def with_provider(
+    world: World, monkeypatch: pytest.MonkeyPatch, *faults: errors.AppError
+) -> tuple[Recipient, FakeProvider]:
+    """Return the remote provider of a case whose run is over, and the fake of it."""
+    remote(world)
+    case = erasing.opened(world, erasing.maria(world))
+    listing.store(case, dry_run.person_of(case), by=world.system())
+    complete(case)
+    provider = FakeProvider(*faults)
+    monkeypatch.setattr(remote_provider, "make", lambda _: provider)
+    row = Recipient.objects.select_related("case").get(case=case, kind="provider")
+    return row, provider
+
+
+def mail_recipient(world: World, language: str = "en", **fields: Any) -> Recipient:
+    maria = erasing.maria(world)
+    case = erasing.opened(world, maria)
+    fields |= {"email": "dpo@print.example", "language": language}
+    row = by_hand(world, case, **fields)
+    complete(case)
+    return fresh(row)
+
+
+def refuse(*_: Any) -> int:
+    raise ConnectionRefusedError

@@ -1,18 +1,16 @@
-"""Letters of a case: which fits, its draft, keeping, sending once, going at night."""
+"""Letters of a case: which fits, its draft, keeping, going at night, the address."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from django.core import mail as django_mail
 from django.utils import timezone
 
 from gdpr.cases import actions, correspondence, legal_holds
 from gdpr.cases.correspondence import Address
 from gdpr.cases.legal_holds import NewHold
-from gdpr.letters import bulk, drafts, keeping, occasions, retention, sending
+from gdpr.letters import drafts, keeping, occasions, retention, sending
 from gdpr.models import (
     ActionKind,
     Case,
@@ -23,13 +21,10 @@ from gdpr.models import (
     LetterOccasion,
 )
 from gdpr.models.sealed import DoesNotOpen
-from gdpr.processing import controller
-from memory.accounts import mail
 from memory.rules import errors
-from memory.rules.bulk import Pick
 from tests.gdpr import letter_kit
 from tests.gdpr import requests as make
-from tests.gdpr.letter_kit import EMAIL, PERSON
+from tests.gdpr.letter_kit import EMAIL, PERSON, answering
 from tests.world import World
 
 pytestmark = pytest.mark.django_db
@@ -39,21 +34,6 @@ def refused_case(world: World, reason: str = "Manifestly unfounded") -> Case:
     case = make.opened(world)
     actions.refuse(case, reason, by=world.actor("compliance"))
     return make.fresh(case)
-
-
-def answering(world: World) -> None:
-    values = {
-        "controller": "Fairlead Ltd",
-        "controller_contact": "Quay 1, Bergen",
-        "dpo_contact": "dpo@fairlead.example",
-    }
-    controller.change(values, by=world.actor("owner"))
-
-
-@pytest.fixture
-def server(settings: Any) -> None:
-    """Let mails go out."""
-    settings.MAIL_SERVER = True
 
 
 # ── Which letter ─────────────────────────────────────────────────────────────
@@ -119,6 +99,16 @@ def test_every_kind_has_a_whole_letter_of_its_end(
     assert draft.missing == []
     assert not set("{}[]") & set(draft.subject + draft.body)
     assert "Art" in draft.body
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_who_gets_a_part_is_told_why_not_the_rest(world: World, language: str) -> None:
+    answering(world)
+    case = make.opened(world, kind="access")
+    case.state = "partial"
+    draft = drafts.make(case, "partly_done", language, by=world.actor("compliance"))
+    assert draft.missing == ["reason"]
+    assert "[reason]" in draft.body
 
 
 def test_without_a_controller_the_draft_says_what_is_missing(world: World) -> None:
@@ -231,94 +221,6 @@ def test_a_removed_letter_was_never_sent(world: World) -> None:
         keeping.remove(letter, by=by)
 
 
-# ── Sending ──────────────────────────────────────────────────────────────────
-@pytest.mark.usefixtures("server")
-def test_a_letter_is_mailed_once(world: World) -> None:
-    case = letter_kit.addressed(world, make.opened(world))
-    letter, by = letter_kit.letter(world, case), world.actor("compliance")
-    row = sending.by_mail(letter, by=by)
-    [message] = django_mail.outbox
-    assert message.to == [EMAIL]
-    assert PERSON in str(message.body)
-    assert (row.way, row.sent_by) == ("mail", by.label)
-    assert row.opened()["to"] == EMAIL
-    with pytest.raises(errors.Conflict) as raised:
-        sending.by_mail(letter, by=by)
-    assert raised.value.problem_code == "letter_sent"
-    assert len(django_mail.outbox) == 1
-    action = GdprAction.objects.get(action=ActionKind.ANSWER)
-    assert action.scope == {"letter": row.id, "occasion": "received", "way": "mail"}
-
-
-@pytest.mark.usefixtures("server")
-def test_the_second_of_two_that_send_at_once_sends_nothing(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    case = letter_kit.addressed(world, make.opened(world))
-    letter, by = letter_kit.letter(world, case), world.actor("compliance")
-    refusals = []
-
-    def slow(_kind: str, messages: list[Any]) -> int:
-        other = Letter.objects.get(pk=letter.pk)
-        for act in (sending.by_mail, sending.by_post):
-            with pytest.raises(errors.Conflict) as raised:
-                act(other, by=by)
-            refusals.append(raised.value.problem_code)
-        return len(messages)
-
-    monkeypatch.setattr(mail, "send", slow)
-    sending.by_mail(letter, by=by)
-    assert refusals == ["letter_is_sent_now"] * 2
-
-
-@pytest.mark.usefixtures("server")
-def test_a_mail_server_that_refuses_gives_the_letter_back(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    case = letter_kit.addressed(world, make.opened(world))
-    letter, by = letter_kit.letter(world, case), world.actor("compliance")
-
-    def down(*_: object) -> int:
-        raise ConnectionRefusedError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(mail, "send", down)
-        with pytest.raises(errors.Unavailable) as raised:
-            sending.by_mail(letter, by=by)
-    assert raised.value.problem_code == "mail_not_sent"
-    assert sending.by_mail(letter, by=by).sent_at is not None
-
-
-@pytest.mark.usefixtures("server")
-def test_after_a_crash_a_person_decides(world: World) -> None:
-    case = letter_kit.addressed(world, make.opened(world))
-    letter, by = letter_kit.letter(world, case), world.actor("compliance")
-    crashed_at = timezone.now() - sending.CLAIM - timedelta(seconds=1)
-    Letter.objects.filter(pk=letter.pk).update(claimed_at=crashed_at)
-    assert sending.is_unclear(Letter.objects.get(pk=letter.pk))
-    with pytest.raises(errors.Conflict) as raised:
-        sending.by_mail(letter, by=by)
-    assert raised.value.problem_code == "letter_unclear"
-    assert django_mail.outbox == []
-    sending.by_mail(letter, by=by, repeat=True)
-    assert len(django_mail.outbox) == 1
-
-
-@pytest.mark.usefixtures("server")
-def test_without_an_address_nothing_is_mailed(world: World) -> None:
-    letter = letter_kit.letter(world, make.opened(world))
-    with pytest.raises(errors.Conflict) as raised:
-        sending.by_mail(letter, by=world.actor("compliance"))
-    assert raised.value.problem_code == "no_email"
-
-
-def test_without_a_mail_server_it_is_said(world: World) -> None:
-    letter = letter_kit.letter(world, letter_kit.addressed(world, make.opened(world)))
-    with pytest.raises(errors.Conflict) as raised:
-        sending.by_mail(letter, by=world.actor("compliance"))
-    assert raised.value.problem_code == "no_mail_server"
-
-
 # ── At night ─────────────────────────────────────────────────────────────────
 def test_a_letter_goes_after_the_days_that_held_when_it_was_sent(world: World) -> None:
     make.settings(world, letter_days=10)
@@ -409,25 +311,3 @@ def test_a_case_closed_long_ago_takes_no_address(world: World) -> None:
 def test_a_faulty_address_is_refused(world: World, fields: dict[str, str]) -> None:
     with pytest.raises(errors.AppError):
         letter_kit.addressed(world, make.opened(world), **fields)
-
-
-# ── Many at once ─────────────────────────────────────────────────────────────
-@pytest.mark.usefixtures("server")
-def test_many_are_told_that_their_request_arrived(world: World) -> None:
-    by = world.actor("compliance")
-    reachable = letter_kit.addressed(world, make.opened(world))
-    unreachable = make.opened(world)
-    stranger = make.opened(world, "stranger")
-    picks = [Pick(case.id) for case in (reachable, unreachable, stranger)]
-    assert [item.code for item in bulk.announce(by, picks[:1])] == ["values_missing"]
-    answering(world)
-    items = bulk.announce(by, picks)
-    assert [item.state for item in items] == [
-        bulk.MAILED_STATE,
-        bulk.UNSENT_STATE,
-        None,
-    ]
-    assert [message.to for message in django_mail.outbox] == [[EMAIL]]
-    repetition = bulk.announce(by, picks[:2])
-    assert [item.code for item in repetition] == ["letter_sent", "letter_waits"]
-    assert len(django_mail.outbox) == 1

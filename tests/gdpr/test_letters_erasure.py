@@ -11,6 +11,7 @@ from gdpr import audit_log, erasure, lost_keys
 from gdpr.cases import correspondence, dry_run
 from gdpr.certificates import issue as certificates
 from gdpr.data_map import letters as letter_place
+from gdpr.data_map import registry
 from gdpr.data_map.base import Fate
 from gdpr.export import make as export
 from gdpr.letters import drafts, retention, sending, templates
@@ -99,6 +100,20 @@ def test_letters_of_somebody_else_stay(shared_world: World) -> None:
     erasing.erased(world, maria)
     assert Letter.objects.filter(pk=letter.pk).exists()
     assert Correspondence.objects.filter(case=case).exists()
+
+
+def test_what_letters_to_others_say_is_not_searched_and_that_is_said(
+    shared_world: World,
+) -> None:
+    world, maria = shared_world, erasing.maria(shared_world)
+    case = letter_kit.addressed(world, erasing.opened(world, erasing.otto(world)))
+    letter = letter_kit.letter(world, case, body=f"{NAME} was no part of it")
+    closed_case = erasing.erased(world, maria)
+    by = world.actor("compliance")
+    content = content_of(certificates.of_case(by, closed_case))
+    sentences = [line["sentence"] for line in content["not_searched"]]
+    assert registry.OUT_OF_REACH["letters"] in sentences
+    assert NAME in Letter.objects.get(pk=letter.pk).opened()["body"]
 
 
 def test_who_wrote_a_letter_is_masked(world: World) -> None:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 from datetime import timedelta
 from typing import Any
 
 import pytest
 import time_machine
 from django.core import mail as outbox
-from django.db import connections
 from django.utils import timezone
 from pytest_django import Settings
 
-from gdpr.cases import dry_run
 from gdpr.models import (
     Case,
     CaseKind,
@@ -24,15 +21,13 @@ from gdpr.models import (
     NoticeState,
     Recipient,
 )
-from gdpr.recipients import actions, contacts, listing, notices, sending
+from gdpr.processing import controller
+from gdpr.recipients import actions, contacts, notices, sending
 from memory import webhooks
 from memory.accounts import mail
-from memory.jobs import registry as jobs
 from memory.models import JournalEntry, WebhookDelivery
-from memory.ports import serving
-from memory.providers import base, remote
+from memory.providers import base
 from memory.rules import errors
-from tests.gdpr import erasing
 from tests.gdpr import recipients as make
 from tests.gdpr.erasing import MAIL, NAME
 from tests.memory.test_webhooks import PUBLIC, Receiver, name_server
@@ -48,42 +43,6 @@ def _names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", name_server(PUBLIC))
 
 
-def _webhook_case(
-    world: World, kind: CaseKind = CaseKind.ERASURE
-) -> tuple[Case, Recipient]:
-    """Return a complete case whose webhook took a message about the person."""
-    maria, hook = erasing.maria(world), make.hook(world)
-    message = make.message(hook, f"{NAME} is red")
-    case = erasing.opened(world, maria, kind, **_correction(kind))
-    row = Recipient.objects.create(
-        workspace_id=case.workspace_id, case=case, kind="webhook", ref=hook.pk,
-        name=make.HOST, count=1, added_by="gdpr",
-        evidence={"entries": [message.entry_id], "messages": [message.pk]},
-    )  # fmt: skip
-    message.delete()
-    return make.complete(case), row
-
-
-def _correction(kind: CaseKind) -> dict[str, Any]:
-    if kind is not CaseKind.RECTIFICATION:
-        return {}
-    return {"correction": {"wrong": "Maria Lopez", "right": "Maria López"}}
-
-
-def _with_provider(
-    world: World, monkeypatch: pytest.MonkeyPatch, *faults: errors.AppError
-) -> tuple[Recipient, make.FakeProvider]:
-    """Return the remote provider of a case whose run is over, and the fake of it."""
-    make.remote(world)
-    case = erasing.opened(world, erasing.maria(world))
-    listing.store(case, dry_run.person_of(case), by=world.system())
-    make.complete(case)
-    provider = make.FakeProvider(*faults)
-    monkeypatch.setattr(remote, "make", lambda _: provider)
-    row = Recipient.objects.select_related("case").get(case=case, kind="provider")
-    return row, provider
-
-
 # ── Webhooks ─────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("kind", "event"),
@@ -97,7 +56,7 @@ def _with_provider(
 def test_a_webhook_gets_a_signed_event_with_ids_and_no_name(
     world: World, kind: CaseKind, event: str
 ) -> None:
-    case, row = _webhook_case(world, kind)
+    case, row = make.webhook_case(world, kind)
     receiver = Receiver()
     make.sweep()
     webhooks.deliver_due(transport=receiver.transport)
@@ -124,7 +83,7 @@ def test_a_webhook_gets_a_signed_event_with_ids_and_no_name(
 def test_a_receiver_that_redirects_inwards_or_fails_gets_it_again(
     world: World,
 ) -> None:
-    _, row = _webhook_case(world)
+    _, row = make.webhook_case(world)
     receiver = Receiver(302, 500)
     make.sweep()
     webhooks.deliver_due(transport=receiver.transport)
@@ -153,7 +112,7 @@ def test_a_receiver_that_redirects_inwards_or_fails_gets_it_again(
 def test_a_receiver_on_a_private_address_gets_nothing(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, row = _webhook_case(world)
+    _, row = make.webhook_case(world)
     monkeypatch.setattr(socket, "getaddrinfo", name_server("127.0.0.1"))
     receiver = Receiver()
     make.sweep()
@@ -164,7 +123,7 @@ def test_a_receiver_on_a_private_address_gets_nothing(
 
 
 def test_a_webhook_that_is_gone_leaves_the_notice_to_people(world: World) -> None:
-    _, row = _webhook_case(world)
+    _, row = make.webhook_case(world)
     webhooks.remove(webhooks.all_webhooks(world.actor("owner"))[0], by=_owner(world))
     make.sweep()
     row = make.fresh(row)
@@ -175,7 +134,7 @@ def test_a_webhook_that_is_gone_leaves_the_notice_to_people(world: World) -> Non
 
 
 def test_a_webhook_removed_while_the_message_waits_is_a_failure(world: World) -> None:
-    _, row = _webhook_case(world)
+    _, row = make.webhook_case(world)
     make.sweep()
     webhooks.remove(webhooks.all_webhooks(_owner(world))[0], by=_owner(world))
     assert make.sweep()["failed"] == 1
@@ -183,7 +142,7 @@ def test_a_webhook_removed_while_the_message_waits_is_a_failure(world: World) ->
 
 
 def test_a_paused_webhook_is_told_by_hand(world: World) -> None:
-    _, row = _webhook_case(world)
+    _, row = make.webhook_case(world)
     make.sweep()
     hook = webhooks.all_webhooks(_owner(world))[0]
     webhooks.switch(hook, active=False, by=_owner(world))
@@ -203,7 +162,7 @@ def _owner(world: World) -> Any:
 def test_a_remote_provider_is_asked_to_forget_the_identifiers(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row, provider = _with_provider(world, monkeypatch)
+    row, provider = make.with_provider(world, monkeypatch)
     make.sweep()
     (request,) = provider.requests
     assert (request.workspace_id, request.data_subject_id) == (world.acme.id, MAIL)
@@ -216,7 +175,9 @@ def test_a_provider_that_hangs_is_asked_again_later_and_then_left_to_people(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = base.UpstreamTimeout(verb="forget", seconds=10)
-    row, provider = _with_provider(world, monkeypatch, *[slow] * sending.MAX_ATTEMPTS)
+    row, provider = make.with_provider(
+        world, monkeypatch, *[slow] * sending.MAX_ATTEMPTS
+    )
     assert make.sweep()["retried"] == 1
     row = make.fresh(row)
     assert (row.state, row.attempts) == (NoticeState.QUEUED, 1)
@@ -236,7 +197,7 @@ def test_a_provider_that_hangs_is_asked_again_later_and_then_left_to_people(
 def test_a_provider_that_cannot_forget_by_person_is_left_to_people_at_once(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row, _ = _with_provider(world, monkeypatch, base.UnsupportedSelector())
+    row, _ = make.with_provider(world, monkeypatch, base.UnsupportedSelector())
     assert make.sweep()["failed"] == 1
     assert make.fresh(row).attempts == 1
 
@@ -244,7 +205,7 @@ def test_a_provider_that_cannot_forget_by_person_is_left_to_people_at_once(
 def test_another_address_of_the_provider_gets_no_identifier(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row, provider = _with_provider(world, monkeypatch)
+    row, provider = make.with_provider(world, monkeypatch)
     Recipient.objects.filter(pk=row.pk).update(name="former.example")
     make.sweep()
     assert provider.requests == []
@@ -255,7 +216,7 @@ def test_identifiers_are_kept_no_longer_than_the_certificate_says(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = base.UpstreamTimeout(verb="forget", seconds=10)
-    row, provider = _with_provider(world, monkeypatch, *[slow] * 3)
+    row, provider = make.with_provider(world, monkeypatch, *[slow] * 3)
     make.sweep()
     later = timezone.now() + timedelta(days=sending.SEALED_DAYS, minutes=1)
     with time_machine.travel(later, tick=False):
@@ -269,14 +230,26 @@ def test_identifiers_are_kept_no_longer_than_the_certificate_says(
     assert provider.requests == []
 
 
+def test_identifiers_go_although_the_case_never_ends(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row, _ = make.with_provider(world, monkeypatch)
+    Case.objects.update(state=CaseState.PARTIAL, closed_at=None)
+    later = timezone.now() + timedelta(days=sending.SEALED_DAYS, minutes=1)
+    with time_machine.travel(later, tick=False):
+        make.sweep()
+    row = make.fresh(row)
+    assert (row.state, row.sealed) == (NoticeState.WAITING, "")
+
+
 def test_a_letter_follows_the_call_and_the_call_is_not_repeated_for_it(
     world: World, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     settings.MAIL_SERVER = True
-    row, provider = _with_provider(world, monkeypatch)
+    row, provider = make.with_provider(world, monkeypatch)
     contacts.put(row.name, "dpo@memory.example", by=world.actor("compliance"))
     with monkeypatch.context() as patch:
-        patch.setattr(mail, "send", _refuse)
+        patch.setattr(mail, "send", make.refuse)
         make.sweep()
     row = make.fresh(row)
     assert (row.state, row.removed, row.sealed) == (NoticeState.QUEUED, 2, "")
@@ -287,25 +260,12 @@ def test_a_letter_follows_the_call_and_the_call_is_not_repeated_for_it(
     assert [message.to for message in outbox.outbox] == [["dpo@memory.example"]]
 
 
-def _refuse(*_: Any) -> int:
-    raise ConnectionRefusedError
-
-
 # ── Mail ─────────────────────────────────────────────────────────────────────
-def _mail_recipient(world: World, language: str = "en", **fields: Any) -> Recipient:
-    maria = erasing.maria(world)
-    case = erasing.opened(world, maria)
-    fields |= {"email": "dpo@print.example", "language": language}
-    row = make.by_hand(world, case, **fields)
-    make.complete(case)
-    return make.fresh(row)
-
-
 def test_a_letter_says_what_identifies_the_data_and_names_nobody(
     world: World, settings: Settings
 ) -> None:
     settings.MAIL_SERVER = True
-    row = _mail_recipient(world, received="Customer 4711")
+    row = make.mail_recipient(world, received="Customer 4711")
     make.sweep()
     (message,) = outbox.outbox
     assert message.to == ["dpo@print.example"]
@@ -321,7 +281,7 @@ def test_a_letter_says_what_identifies_the_data_and_names_nobody(
 
 def test_without_a_mail_server_people_send_it(world: World, settings: Settings) -> None:
     settings.MAIL_SERVER = False
-    row = _mail_recipient(world)
+    row = make.mail_recipient(world)
     make.sweep()
     row = make.fresh(row)
     assert (row.state, row.last_error) == (NoticeState.TO_NOTIFY, sending.NO_WAY)
@@ -333,9 +293,9 @@ def test_a_mail_server_that_is_down_is_visible_and_the_notice_is_not_lost(
     world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.MAIL_SERVER = True
-    row = _mail_recipient(world)
+    row = make.mail_recipient(world)
     with monkeypatch.context() as patch:
-        patch.setattr(mail, "send", _refuse)
+        patch.setattr(mail, "send", make.refuse)
         make.sweep()
     row = make.fresh(row)
     assert row.last_error == "The mail did not go out: ConnectionRefusedError"
@@ -346,250 +306,35 @@ def test_a_mail_server_that_is_down_is_visible_and_the_notice_is_not_lost(
     assert make.sweep()["sent"] == 1
 
 
-# ── When, and how often ──────────────────────────────────────────────────────
-@pytest.mark.parametrize("state", [s for s in CaseState if s is not CaseState.COMPLETE])
-def test_nothing_goes_out_before_the_run_is_complete(
-    world: World, settings: Settings, state: CaseState
+def test_a_mail_that_nobody_took_is_no_notice(
+    world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.MAIL_SERVER = True
-    row = _mail_recipient(world)
-    reason = "no" if state is CaseState.REFUSED else ""
-    Case.objects.update(state=state, refusal_reason=reason)
-    assert make.sweep()["released"] == 0
-    assert make.fresh(row).state == NoticeState.WAITING
-    assert outbox.outbox == []
+    first = make.mail_recipient(world)
+    second = make.by_hand(world, first.case, name="Cloud", email="dpo@cloud.example")
+
+    def broken(_kind: str, messages: list[Any]) -> int:
+        if messages[0].to == ["dpo@print.example"]:
+            raise UnicodeEncodeError("ascii", "ü", 0, 1, "no mail can have it")
+        return 0
+
+    monkeypatch.setattr(mail, "send", broken)
+    assert make.sweep()["retried"] == 2
+    errors_seen = [make.fresh(row).last_error for row in (first, second)]
+    assert errors_seen == [
+        "The mail did not go out: UnicodeEncodeError",
+        sending.NO_WAY,
+    ]
 
 
-def test_a_notice_that_an_officer_declined_does_not_go_out(
+def test_a_mail_says_its_language_and_where_to_answer(
     world: World, settings: Settings
 ) -> None:
     settings.MAIL_SERVER = True
-    row = _mail_recipient(world)
-    by = world.actor("compliance")
-    actions.decline(row, "disproportionate", "A closed shop", by=by)
+    values = {"controller_contact": "privacy@fairlead.example"}
+    controller.change(values, by=world.actor("owner"))
+    make.mail_recipient(world, "de")
     make.sweep()
-    assert outbox.outbox == []
-
-
-def test_a_workspace_that_waits_for_its_erasures_sends_nothing(
-    world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings.MAIL_SERVER = True
-    row = _mail_recipient(world)
-    refusal = errors.Unavailable(reason="a restored backup")
-    monkeypatch.setattr(serving, "refusal", lambda _: refusal)
-    make.sweep()
-    assert make.fresh(row).state == NoticeState.QUEUED
-    assert outbox.outbox == []
-
-
-def test_a_sender_that_died_is_followed_by_another_after_its_lease(
-    world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings.MAIL_SERVER = True
-    row = _mail_recipient(world)
-    with monkeypatch.context() as patch:
-        patch.setattr(mail, "send", _killed)
-        with pytest.raises(KeyboardInterrupt):
-            make.sweep()
-    assert make.sweep()["sent"] == 0
-    with time_machine.travel(timezone.now() + sending.LEASE, tick=False):
-        assert make.sweep()["sent"] == 1
-    assert make.fresh(row).attempts == 2
-
-
-def _killed(*_: Any) -> int:
-    raise KeyboardInterrupt
-
-
-@COMMITTED
-def test_two_workers_at_once_send_it_once(
-    world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings.MAIL_SERVER = True
-    row = _mail_recipient(world)
-    sending.release(row)
-    rows, barrier = [make.fresh(row), make.fresh(row)], threading.Barrier(2)
-    outcomes: list[str] = []
-
-    def work(own: Recipient) -> None:
-        barrier.wait()
-        try:
-            outcomes.append(sending.send(own))
-        finally:
-            connections.close_all()
-
-    threads = [threading.Thread(target=work, args=[own]) for own in rows]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(outcomes) == ["", "sent"]
-    assert len(outbox.outbox) == 1
-
-
-def test_a_thousand_recipients_are_notified_run_by_run(
-    world: World, settings: Settings
-) -> None:
-    settings.MAIL_SERVER = True
-    _, rows = make.with_recipients(world, 1_000)
-    contacts.put("shop 7", "dpo@shop.example", by=world.actor("compliance"))
-    runs = 0
-    while Recipient.objects.filter(state=NoticeState.WAITING).exists():
-        make.sweep()
-        runs += 1
-    assert runs == 1_000 // sending.RELEASED_AT_ONCE
-    states = Recipient.objects.values_list("state", flat=True)
-    assert sorted(states).count(NoticeState.TO_NOTIFY) == 999
-    assert make.fresh(rows[7]).state == NoticeState.NOTIFIED
-
-
-def test_the_job_says_what_it_gave_up(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _with_provider(world, monkeypatch, base.UnsupportedSelector())
-    outcome = jobs.get("gdpr_recipients").act("")
-    assert outcome.counts["failed"] == 1
-    assert outcome.fault == "1 notices were given up"
-
-
-# ── Each by itself ───────────────────────────────────────────────────────────
-def _addressed(world: World, count: int) -> list[Recipient]:
-    """Return recipients with an address each, released for sending."""
-    _, rows = make.with_recipients(world, count)
-    for row in rows:
-        address = f"dpo@{row.ref}.example"
-        contacts.put(row.name, address, by=world.actor("compliance"))
-        sending.release(row)
-    return [make.fresh(row) for row in rows]
-
-
-def test_a_fault_of_one_leaves_the_others_as_they_are(
-    world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings.MAIL_SERVER = True
-    rows = _addressed(world, 3)
-    before = rows[1].next_attempt_at
-
-    def send(_: str, messages: Any) -> int:
-        if messages[0].to == ["dpo@r1.example"]:
-            raise ConnectionRefusedError
-        return 1
-
-    monkeypatch.setattr(mail, "send", send)
-    assert make.sweep() == {"released": 0, "sent": 2, "retried": 1, "failed": 0}
-    first, second, third = (make.fresh(row) for row in rows)
-    states = [first.state, second.state, third.state]
-    assert states == [NoticeState.NOTIFIED, NoticeState.QUEUED, NoticeState.NOTIFIED]
-    assert [first.last_error, bool(second.last_error), third.last_error] == [
-        "", True, "",
-    ]  # fmt: skip
-    assert second.next_attempt_at is not None
-    assert before is not None
-    assert second.next_attempt_at > before
-
-
-def test_each_webhook_has_its_own_message_and_end(world: World) -> None:
-    case, row = _webhook_case(world)
-    other = make.hook(world, "https://other.example/in")
-    second = Recipient.objects.create(
-        workspace_id=case.workspace_id, case=case, kind="webhook", ref=other.pk,
-        name="other.example", doubt="expired", added_by="gdpr",
-    )  # fmt: skip
-    make.sweep()
-    messages = WebhookDelivery.objects.values_list("webhook_id", "pk")
-    ids = {row.ref: row.delivery_id for row in make.of_case(case)}
-    assert ids == dict(messages)
-    WebhookDelivery.objects.filter(webhook=other).update(status="failed")
-    WebhookDelivery.objects.exclude(webhook=other).update(last_error="Answered 500.")
-    make.sweep()
-    assert make.fresh(second).state == NoticeState.FAILED
-    assert make.fresh(second).last_error == sending.DIED
-    row = make.fresh(row)
-    assert (row.state, row.last_error) == (NoticeState.QUEUED, "Answered 500.")
-
-
-@pytest.mark.parametrize("fault", [None, ConnectionRefusedError])
-def test_what_an_officer_noted_meanwhile_stays(
-    world: World,
-    settings: Settings,
-    monkeypatch: pytest.MonkeyPatch,
-    fault: type[OSError] | None,
-) -> None:
-    settings.MAIL_SERVER = True
-    (row,) = _addressed(world, 1)
-
-    def send(*_: Any) -> int:
-        actions.notify_by_hand(row, by=world.actor("compliance"))
-        if fault is not None:
-            raise fault
-        return 1
-
-    monkeypatch.setattr(mail, "send", send)
-    make.sweep()
-    row = make.fresh(row)
-    assert (row.state, row.way, row.last_error) == (NoticeState.NOTIFIED, "hand", "")
-    assert GdprAction.objects.filter(action="notify").count() == 1
-
-
-def test_pauses_double(
-    world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings.MAIL_SERVER = True
-    (row,) = _addressed(world, 1)
-    monkeypatch.setattr(mail, "send", _refuse)
-    minutes = []
-    with time_machine.travel(timezone.now(), tick=False):
-        for _ in range(4):
-            make.due_now(row)
-            make.sweep()
-            due_at = make.fresh(row).next_attempt_at
-            assert due_at is not None
-            minutes.append((due_at - timezone.now()).total_seconds() / 60)
-    assert minutes == [1, 2, 4, 8]
-
-
-def test_a_sender_that_died_at_the_last_attempt_is_a_failure(
-    world: World, settings: Settings
-) -> None:
-    settings.MAIL_SERVER = True
-    (row,) = _addressed(world, 1)
-    Recipient.objects.filter(pk=row.pk).update(attempts=sending.MAX_ATTEMPTS)
-    assert make.sweep()["failed"] == 1
-    assert make.fresh(row).last_error == sending.DIED
-    assert outbox.outbox == []
-
-
-def test_an_address_or_webhook_removed_before_the_job_runs_is_a_failure(
-    world: World, settings: Settings
-) -> None:
-    settings.MAIL_SERVER = True
-    (row,) = _addressed(world, 1)
-    contact = contacts.of_name(world.acme.id, row.name)
-    assert contact is not None
-    contacts.remove(contact.pk, by=world.actor("compliance"))
-    _, second = _webhook_case(world)
-    sending.release(second)
-    webhooks.remove(webhooks.all_webhooks(_owner(world))[0], by=_owner(world))
-    assert make.sweep()["failed"] == 2
-    assert make.fresh(row).last_error == sending.NO_WAY
-    assert make.fresh(second).last_error == sending.NO_WEBHOOK
-
-
-def test_identifiers_of_another_key_are_left_to_people(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    row, provider = _with_provider(world, monkeypatch)
-    Recipient.objects.filter(pk=row.pk).update(sealed="v1.AAAA")
-    assert make.sweep()["failed"] == 1
-    assert make.fresh(row).last_error == sending.KEY_LOST
-    assert provider.requests == []
-
-
-def test_a_slow_receiver_leaves_the_rest_for_the_next_minute(
-    world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings.MAIL_SERVER = True
-    _addressed(world, 2)
-    monkeypatch.setattr(sending, "BUDGET_SECONDS", -1.0)
-    assert make.sweep()["sent"] == 0
+    (message,) = outbox.outbox
+    assert message.reply_to == ["privacy@fairlead.example"]
+    assert message.message()["Content-Language"] == "de"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -73,6 +75,26 @@ def test_a_new_webhook_that_got_nothing_about_the_person_is_no_recipient(
     message = make.message(hook, f"{NAME} is red")
     WebhookDelivery.objects.filter(pk=message.pk).update(attempts=0, status="pending")
     assert hook.pk not in _kinds(world, maria)
+
+
+def test_messages_of_others_are_not_read(world: World) -> None:
+    """The page of a case asks for this each time it is shown."""
+    maria, hook = erasing.maria(world), make.hook(world)
+    own = [make.message(hook, f"{NAME} is red, {number}") for number in range(5)]
+    for number in range(3):
+        make.message(hook, f"Nobody is red, {number}")
+    rows = {
+        "deliveries": frozenset(row.pk for row in own),
+        "journal": frozenset(str(row.entry_id) for row in own),
+    }
+    with CaptureQueriesContext(connection) as queries_seen:
+        lines = evidence.of_person(world.acme.id, maria.pk, rows)
+    [line] = [line for line in lines if line.ref == hook.pk]
+    assert line.ids["messages"] == [row.pk for row in own]
+    table = WebhookDelivery._meta.db_table
+    reads = [row["sql"] for row in queries_seen if f'FROM "{table}"' in row["sql"]]
+    assert len(reads) == 1
+    assert " IN (" in reads[0]
 
 
 @pytest.mark.parametrize("status", [DeliveryStatus.PENDING, DeliveryStatus.FAILED])
@@ -394,6 +416,18 @@ def test_an_address_is_an_address(world: World, email: str) -> None:
     with pytest.raises(errors.Invalid) as error:
         contacts.put("print.example", email, by=world.actor("compliance"))
     assert _code(error) == "bad_email"
+
+
+def test_a_name_is_one_line_and_a_masked_one_has_no_address(world: World) -> None:
+    by = world.actor("compliance")
+    case = erasing.opened(world, erasing.otto(world))
+    row = make.by_hand(world, case, name=" Print\n shop ", email="dpo@print.example")
+    assert row.name == "Print shop"
+    contact = contacts.of_name(world.acme.id, "print shop")
+    assert contact is not None
+    assert contact.email == "dpo@print.example"
+    contacts.put("[erased]", "dpo@other.example", by=by)
+    assert contacts.of_name(world.acme.id, "[erased]") is None
 
 
 def test_who_may_change_what(world: World) -> None:

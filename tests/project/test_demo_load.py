@@ -13,7 +13,8 @@ from episodic.models import LoggedHit, LoggedQuestion
 from episodic.recall import unanswered
 from gdpr.cases import dry_run, privacy_settings
 from gdpr.cases import workflow as cases_workflow
-from gdpr.models import Case, Hold
+from gdpr.letters import placeholders
+from gdpr.models import Case, Hold, Letter
 from memory.models import HeldFile, MemoryFile, Record
 
 
@@ -75,6 +76,9 @@ def test_every_line_of_the_data_files_is_in_the_workspace(
         "4499": "approved",
     }
     _assert_that_an_admin_can_walk(cases)
+    [letter] = Letter.objects.filter(workspace=workspace)
+    assert (letter.case, letter.sent_at) == (cases["4488"], None)
+    assert placeholders.left_open(letter.opened()["body"]) == []
     assert Hold.objects.get(workspace=workspace).subject == cases["4479"].subject
 
     rows = story.document("questions.toml", today)["question"]

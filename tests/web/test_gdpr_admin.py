@@ -12,7 +12,9 @@ from django.utils import timezone
 
 from gdpr.cases import legal_holds
 from gdpr.cases.legal_holds import NewHold
+from gdpr.models import LetterTemplate, Recipient, RecipientContact
 from memory.models import User
+from tests.gdpr import letter_kit, recipients
 from tests.gdpr import requests as make
 from tests.world import World
 
@@ -79,3 +81,36 @@ def test_rows_are_not_changed_by_hand(world: World, staff: Client) -> None:
     assert staff.post(f"{path}/change/", {"state": "complete"}).status_code == 403
     assert staff.post(f"{path}/delete/", {"post": "yes"}).status_code == 403
     assert make.fresh(case).state == "received"
+
+
+def test_letters_and_recipients_are_listed_without_their_words(
+    world: World, staff: Client
+) -> None:
+    case = letter_kit.addressed(world, make.opened(world))
+    letter = letter_kit.letter(world, case)
+    LetterTemplate.objects.create(
+        workspace=world.acme, occasion="received", language="en", subject="Own words",
+        body="Hello", changed_by="owner",
+    )  # fmt: skip
+    values = {"received": "Customer Q4711", "email": "dpo@print.example"}
+    row = recipients.by_hand(world, case, **values)
+    Recipient.objects.update(sealed="U0VBTEVE", answer_note="Their Q4711 too")
+    pages: dict[str, str | int] = {
+        "letter": letter.pk,
+        "correspondence": case.pk,
+        "lettertemplate": LetterTemplate.objects.get().pk,
+        "recipient": row.pk,
+        "recipientcontact": RecipientContact.objects.get().pk,
+    }
+    for name, key in pages.items():
+        for path in (f"{name}/", f"{name}/{quote(key)}/change/"):
+            page = staff.get(f"/admin/gdpr/{path}")
+            assert page.status_code == 200
+            for words in (
+                "Q4711",
+                "U0VBTEVE",
+                letter_kit.PERSON,
+                "memoryview",
+                "b&#x27",
+            ):
+                assert words not in text(page)

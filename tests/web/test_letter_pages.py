@@ -48,6 +48,8 @@ def test_from_the_suggestion_to_the_mail(world: World, settings: Any) -> None:
     query = {"occasion": "extended", "language": "de"}
     draft = page.get(url("new_letter", case.id), query)
     assert "Nobody is named who answers for it" in text(draft)
+    letter_kit.answering(world)
+    draft = page.get(url("new_letter", case.id), query)
     answer = page.post(url("new_letter", case.id), {**query, **fields(draft)})
     letter = Letter.objects.get()
     assert answer["Location"] == url("letter", case.id, letter.id)
@@ -61,6 +63,19 @@ def test_from_the_suggestion_to_the_mail(world: World, settings: Any) -> None:
     assert "Letter sent by mail" in content
     assert "was not announced" not in content
     assert "A letter is due" not in text(page.get(url("cases")))
+
+
+def test_a_letter_with_an_open_placeholder_offers_no_way_out(
+    world: World, settings: Any
+) -> None:
+    settings.MAIL_SERVER = True
+    case = letter_kit.addressed(world, make.opened(world))
+    letter = letter_kit.letter(world, case, body="Yours, [controller]")
+    content = text(world.page("compliance").get(url("letter", case.id, letter.id)))
+    assert "still has [controller] in it" in content
+    assert url("send_letter", case.id, letter.id) not in content
+    assert url("letter_posted", case.id, letter.id) not in content
+    assert url("remove_letter", case.id, letter.id) in content
 
 
 def test_a_letter_as_a_file(world: World) -> None:
