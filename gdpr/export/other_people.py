@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -40,8 +41,8 @@ LETTERS: Final = "letters"
 # Columns that hold an id, a date or a state, or who of the staff did it.
 _UNREAD: Final = frozenset(
     "id place seq ts at entry_type severity priority tier state status kind action"
-    " actor_type actor_label assignee by sha256 bytes counts session scope_user"
-    " scope_agent scope_thread scope_extra".split()
+    " actor_type actor_label assignee by sha256 bytes counts session"
+    " scope_agent".split()
 )
 _UNREAD_ENDS: Final = ("_id", "_at", "_by", "_hash", "_type")
 _NAME_WORD: Final = re.compile(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*")
@@ -290,7 +291,16 @@ def _value(value: Any, change: Change) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
-        return {change(str(key)): _value(item, change) for key, item in value.items()}
+        result: dict[str, Any] = {}
+        for key, item in value.items():
+            result[_free_key(change(str(key)), result)] = _value(item, change)
+        return result
     if isinstance(value, (list, tuple)):
         return [_value(item, change) for item in value]
     return value
+
+
+def _free_key(key: str, taken: Container[str]) -> str:
+    """Return a key that nothing has: one name in two spellings has one mark."""
+    names = itertools.chain([key], (f"{key} ({n})" for n in itertools.count(2)))
+    return next(name for name in names if name not in taken)

@@ -36,6 +36,7 @@ from memory.rules.permissions import Actor
 MAX_PAGE: Final = 200
 MAX_WORDS: Final = 10_000
 REASON_CHARS: Final = 2_000
+ID_BITS: Final = 64
 _VIEW: Final = "words of other people"
 
 
@@ -98,10 +99,13 @@ def waits(export: Export, reading: Reading) -> bool:
 
     Words that were decided on before stay so, and so does what is remembered.
     """
-    decided = remembered(export.workspace_id, reading) | verdicts(export)
-    rows = _rows(export, reading.words.values(), decided)
-    waiting_count = sum(not row.surely and not row.verdict for row in rows)
     with transaction.atomic():
+        if not outcome.is_claimed(export):
+            # Erased, or taken over: its words belong to nobody any more, or to another.
+            return True
+        decided = remembered(export.workspace_id, reading) | verdicts(export)
+        rows = _rows(export, reading.words.values(), decided)
+        waiting_count = sum(not row.surely and not row.verdict for row in rows)
         export.words.all().delete()
         ExportWord.objects.bulk_create(rows, batch_size=500)
         if not waiting_count:
@@ -243,7 +247,9 @@ def _chosen_rows(export: Export, decision: Decision) -> list[ExportWord]:
         if not decision.all_doubtful:
             by_group &= Q(kind__in=list(decision.kinds))
     ids = set(decision.words)
-    rows = list(export.words.filter(by_group | Q(pk__in=ids)).defer("sealed"))
+    # A longer number no database takes, so it is unknown.
+    storable = [number for number in ids if number.bit_length() < ID_BITS]
+    rows = list(export.words.filter(by_group | Q(pk__in=storable)).defer("sealed"))
     if len(ids.intersection(row.pk for row in rows)) < len(ids):
         detail = gettext("The export has no such word; read the list again.")
         raise errors.Invalid(detail, code="unknown_word")

@@ -60,11 +60,15 @@ def language_of(actor_id: str) -> str:
     return user.language if user is not None else ""
 
 
+def is_portable(export: Export) -> bool:
+    """Whether a bundle answers a request for portability."""
+    return export.case is not None and export.case.kind == CaseKind.PORTABILITY
+
+
 def store(export: Export, collection: Collection, language: str = "") -> None:
     """Write a bundle to its encrypted file, atomically and synced."""
-    case, language = export.case, language or settings.LANGUAGE_CODE
-    is_portable = case is not None and case.kind == CaseKind.PORTABILITY
-    files = (portable if is_portable else pages).files(collection, language)
+    language = language or settings.LANGUAGE_CODE
+    files = (portable if is_portable(export) else pages).files(collection, language)
     with encrypted_file.sealed(path(export), _key(export)) as sealer:
         bundle.write_files(files, cast("BinaryIO", sealer))
     export.sha256, export.bytes = sealer.sha256.hexdigest(), sealer.size
