@@ -90,9 +90,9 @@ def may_name(words: Sequence[str]) -> bool:
                 capitals += 1
                 if capitals > 1 or not word.isupper() or len(word) == _INITIALS:
                     return True
-        elif folded in names.first or folded in names.surnames:
-            return True
-        elif sum(map(str.isdigit, word)) >= _POSTCODE_DIGITS:
+            continue
+        is_listed = folded in names.first or folded in names.surnames
+        if is_listed or sum(map(str.isdigit, word)) >= _POSTCODE_DIGITS:
             return True
     return False
 

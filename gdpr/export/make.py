@@ -18,7 +18,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext, gettext_noop
 
 from gdpr import audit_log, pagination
-from gdpr.cases import decided_rows, leases, privacy_settings
+from gdpr.cases import decided_rows, leases
 from gdpr.data_map import registry
 from gdpr.data_map.base import Fate, Holder, Person
 from gdpr.export import (
@@ -159,6 +159,7 @@ def export_document(subject: Subject, *, reason: str = "", by: Actor) -> dict[st
     action = audit_log.begin(subject.id, ActionKind.EXPORT, by=by, reason=reason)
     try:
         collection = collect(subject, action)
+        other_people.require_short(collection)
         reading = other_people.read(collection, registry.person(subject))
         verdicts = review.remembered(subject.workspace_id, reading)
         document = other_people.covered(collection, reading, verdicts).document()
@@ -185,13 +186,12 @@ def request(
         live = case.exports.filter(state__in=LIVE)
         if (existing := live.order_by("-made_at").first()) is not None:
             return existing
-    days = privacy_settings.of(subject.workspace_id).export_days
     export = Export.objects.create(
         workspace_id=subject.workspace_id,
         case=case,
         subject_ref=subject.id,
         made_by=by.label,
-        expires_at=timezone.now() + timedelta(days=days),
+        expires_at=storage.expiry(subject.workspace_id),
     )
     action = audit_log.begin(
         subject.id,

@@ -23,7 +23,7 @@ PLACES: Final = ("journal", "archive", "records", "held", "files")
 
 
 def part_of(collection: Collection) -> Collection:
-    """Return what a portable bundle has of a collection, and no officer more to read."""
+    """Return what a portable bundle has of a collection: no officer reads more."""
     places = tuple(place for place in collection.places if place.name in PLACES)
     return replace(collection, places=places, actions=())
 

@@ -16,10 +16,10 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
-from gdpr import audit_log
+from gdpr import audit_log, encrypted_file
 from gdpr.data_map import covered_words
 from gdpr.data_map.covered_words import Sighting
-from gdpr.export import outcome
+from gdpr.export import outcome, storage
 from gdpr.export.other_people import Reading, Word
 from gdpr.models import (
     ActionKind,
@@ -177,7 +177,11 @@ def words(
         rows = rows.filter(surely=sure)
     total, limit = rows.count(), max(1, min(limit, MAX_PAGE))
     page = list(rows[offset : offset + limit])
-    sightings = covered_words.opened(export.pk, page)
+    try:
+        sightings = list(covered_words.opened(export.pk, page))
+    except encrypted_file.Broken:
+        detail = gettext("The words of this bundle were sealed with another key.")
+        raise errors.Conflict(detail, code="export_broken") from None
     items = [WordView(*pair) for pair in zip(page, sightings, strict=True)]
     scope = {"what": _VIEW, "export": export.id}
     audit_log.note(
@@ -230,7 +234,10 @@ def decide(export: Export, decision: Decision, *, by: Actor) -> Export:
         live.counts = {**live.counts, "waiting": left_count}
         if not left_count:
             live.state, live.claimed_by, live.lease_until = ExportState.MAKING, "", None
-        live.save(update_fields=["counts", "state", "claimed_by", "lease_until"])
+            # Its days are those of a bundle that can be handed over.
+            live.expires_at = storage.expiry(live.workspace_id)
+        fields = ["counts", "state", "claimed_by", "lease_until", "expires_at"]
+        live.save(update_fields=fields)
         if not left_count and live.case_id:
             # The run of the case looks again at once.
             idle = Case.objects.filter(pk=live.case_id, claimed_by="")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
 from django.conf import settings
+from django.utils import timezone
 
 from gdpr import encrypted_file
+from gdpr.cases import privacy_settings
 from gdpr.export import bundle, pages, portable
 from gdpr.export.bundle import Collection
 from gdpr.models import CaseKind, Export, ExportState
@@ -25,6 +28,12 @@ def folder() -> Path:
 def path(export: Export) -> Path:
     """Return the path of a bundle's file, which may not exist."""
     return folder() / export.workspace_id / f"{export.id}.sealed"
+
+
+def expiry(workspace_id: str) -> datetime:
+    """Return when a bundle goes that is made, or decided on, now."""
+    days = privacy_settings.of(workspace_id).export_days
+    return timezone.now() + timedelta(days=days)
 
 
 def _key(export: Export) -> bytes:

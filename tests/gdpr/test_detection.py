@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from episodic.embedders import base, onnx
-from gdpr.detection import people, rampart_model
+from gdpr.detection import name_lists, people, rampart_model
 from gdpr.detection.find import PIECE, find
 from gdpr.detection.spans import Kind, Span, without_overlaps
 from tests.gdpr import detection_sentences
@@ -170,6 +170,14 @@ def test_what_the_model_skips_hides_nobody() -> None:
 )  # fmt: skip
 def test_what_may_name_somebody_is_read(words: str) -> None:
     assert people.may_name(words.split())
+
+
+def test_the_lists_are_there() -> None:
+    """They are read from attributes of Faker's classes, which an update may rename."""
+    names = name_lists.lists()
+    assert len(names.first) > 10_000 and len(names.surnames) > 15_000
+    assert {"ingrid", "wojciech", "андрей"} <= names.first
+    assert {"müller", "kowalski", "szymański"} <= names.surnames
 
 
 # ── The model ────────────────────────────────────────────────────────────────

@@ -14,10 +14,12 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.utils import timezone
 
+from episodic.embedders import base
 from gdpr import erasure
 from gdpr.cases import identity
 from gdpr.data_map import covered_words, registry
 from gdpr.data_map.base import Fate
+from gdpr.detection import find as detection
 from gdpr.export import make as export
 from gdpr.export import other_people, review, storage
 from gdpr.export.review import Decision
@@ -182,11 +184,33 @@ def test_whose_record_it_is_is_covered(world: World) -> None:
     anna = kit.subject(world)
     scope = Scope(user="lena.b@post.example")
     ada = world.actor("ada")
-    draft = Draft(
-        content=f"Called {ANNA}", owner=records.owner_for(ada), scope=scope
-    )
+    draft = Draft(content=f"Called {ANNA}", owner=records.owner_for(ada), scope=scope)
     records.save(draft, provenance="user_requested", by=ada)
     assert "lena.b@" not in _bundle(world, _made(world, anna))
+
+
+def test_one_call_reads_no_more_than_a_caller_waits_for(
+    world: World, anna: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(other_people, "ONE_ANSWER_CHARS", 20)
+    monkeypatch.setattr(other_people, "read", None)
+    with pytest.raises(errors.TooLarge, match=r"takes 20\. Request a bundle"):
+        export.export_document(anna, by=world.actor("compliance"))
+    action = GdprAction.objects.get(action="export")
+    assert (action.status, action.error) == ("failed", "TooLong")
+
+
+def test_a_damaged_detector_fails_the_bundle_and_says_so(
+    world: World, anna: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(_: str) -> None:
+        raise base.Damaged("another file")
+
+    monkeypatch.setattr(detection, "find", damaged)
+    row = _made(world, anna)
+    assert (row.state, row.error) == ("failed", "Other people cannot be found")
+    with pytest.raises(other_people.NoDetector):
+        export.export_document(anna, by=world.actor("compliance"))
 
 
 # ── What is stored while it waits ────────────────────────────────────────────
@@ -277,6 +301,26 @@ def test_a_decision_is_remembered_when_the_officer_says_so(
     document = export.export_document(anna, by=world.actor("compliance"))
     assert "Ingrid waited" in json.dumps(document)
     assert registry.by_name("decisions").tables.count("gdpr.RememberedWord") == 1
+
+
+def test_the_days_of_a_bundle_begin_with_the_decision(
+    world: World, anna: Subject
+) -> None:
+    row = _made(world, anna)
+    soon = timezone.now() + timedelta(hours=1)
+    Export.objects.update(expires_at=soon)
+    row = _decide(world, row, COVER, all_doubtful=True)
+    assert row.expires_at > soon + timedelta(days=1)
+
+
+def test_words_sealed_with_another_key_are_a_conflict(
+    world: World, anna: Subject
+) -> None:
+    row = _made(world, anna)
+    row.words.update(sealed=b"other bytes")
+    with pytest.raises(errors.Conflict) as error:
+        review.words(row, by=world.actor("compliance"))
+    assert error.value.problem_code == "export_broken"
 
 
 def test_leaving_a_sure_word_readable_needs_a_reason(
