@@ -64,9 +64,10 @@ class NoDetector(errors.AppError):
     sentence = gettext_noop("The program that finds other people does not run.")
 
 
-class TooLong(errors.TooLarge):
-    """More text than one answer can have read."""
+class TooLong(errors.Invalid):
+    """More text than one answer can have read; a bundle has no such end."""
 
+    code, title = "answer_too_long", gettext_noop("Too much for one answer")
     sentence = gettext_noop(
         "{size} characters are to be searched for other people, and one answer takes"
         " {limit}. Request a bundle: POST /api/v1/gdpr/exports."

@@ -194,7 +194,7 @@ def test_one_call_reads_no_more_than_a_caller_waits_for(
 ) -> None:
     monkeypatch.setattr(other_people, "ONE_ANSWER_CHARS", 20)
     monkeypatch.setattr(other_people, "read", None)
-    with pytest.raises(errors.TooLarge, match=r"takes 20\. Request a bundle"):
+    with pytest.raises(errors.Invalid, match=r"takes 20\. Request a bundle"):
         export.export_document(anna, by=world.actor("compliance"))
     action = GdprAction.objects.get(action="export")
     assert (action.status, action.error) == ("failed", "TooLong")
@@ -354,6 +354,15 @@ def test_what_is_no_decision_is_refused(world: World, anna: Subject) -> None:
         _decide(world, row, COVER, all_doubtful=True)
     with pytest.raises(review.NotWaiting):
         review.words(row, by=world.actor("compliance"))
+
+
+def test_a_bundle_that_does_not_wait_lists_no_words(
+    world: World, anna: Subject
+) -> None:
+    row = _decide(world, _made(world, anna), COVER, all_doubtful=True)
+    reply = world.api("compliance").get(f"/gdpr/exports/{row.pk}/words")
+    assert reply.data == {"items": [], "total": 0, "next_offset": None}
+    assert world.api("operator").get(f"/gdpr/exports/{row.pk}/words").status == 403
 
 
 def test_a_word_of_another_bundle_is_unknown(world: World, anna: Subject) -> None:
