@@ -85,10 +85,14 @@ def list_export_words(
     request: ApiRequest, export_id: str, query: Query[ExportWordsQuery]
 ) -> ExportWordsOut:
     """List the words that may name other people; the audit log records it."""
-    row = export.get(export_id, by=request.auth)
-    page = review.words(
-        row, by=request.auth, sure=query.sure, offset=query.offset, limit=query.limit
-    )
+    row, by = export.get(export_id, by=request.auth), request.auth
+    try:
+        page = review.words(
+            row, by=by, sure=query.sure, offset=query.offset, limit=query.limit
+        )
+    except review.NotWaiting:
+        # None are left.
+        return ExportWordsOut(items=[], total=0, next_offset=None)
     items = [
         ExportWordOut(
             id=view.row.pk,

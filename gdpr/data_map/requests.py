@@ -230,8 +230,9 @@ class Exports(Holder):
                 "error": "",
                 "counts": {},
             }
-            ExportWord.objects.filter(export=row).delete()
             count += Export.objects.filter(pk=row.pk).update(**erased_fields)
+            # Afterwards: whoever makes it stores no more words.
+            ExportWord.objects.filter(export=row).delete()
         return count
 
 

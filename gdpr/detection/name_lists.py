@@ -31,12 +31,18 @@ _OTHERWISE: Final = frozenset(
     " claude devin gemini copilot".split()
 )
 
+# Small words of names ("von der Heide") that begin many a sentence.
+_SMALL: Final = frozenset(
+    "the der die das den und von aus auch del para pero sur tak".split()
+)
+
 
 class NameLists(NamedTuple):
-    """Names in folded letters."""
+    """Names in folded letters, and everyday words that are no name in any list."""
 
     first: frozenset[str]
     surnames: frozenset[str]
+    no_names: frozenset[str]
 
 
 @functools.cache
@@ -48,7 +54,12 @@ def lists() -> NameLists:
         module = importlib.import_module(f"faker.providers.person.{country}")
         first.update(_names(module.Provider, "first_name"))
         surnames.update(_names(module.Provider, "last_name"))
-    return NameLists(frozenset(first), frozenset(surnames))
+    otherwise = WORDS | _OTHERWISE
+    return NameLists(
+        frozenset(first - otherwise),
+        frozenset(surnames - otherwise),
+        frozenset(WORDS - first - surnames | _SMALL),
+    )
 
 
 def _names(provider: type[Any], part: str) -> Iterator[str]:
@@ -58,6 +69,5 @@ def _names(provider: type[Any], part: str) -> Iterator[str]:
         value = getattr(provider, attribute)
         for name in () if callable(value) else value:
             for word in str(name).casefold().split():
-                if len(word) >= _LEAST_LETTERS and word not in _OTHERWISE:
-                    if word not in WORDS:
-                        yield word
+                if len(word) >= _LEAST_LETTERS:
+                    yield word

@@ -45,6 +45,8 @@ _ADDRESSED: Final = re.compile(
     r"(?:(?:Dr|Prof|med|von|van|de|del|der|zu)\.?[ \t]{1,2}){0,2}$"
 )
 _BEFORE: Final = 40
+_INITIALS: Final = 2
+_POSTCODE_DIGITS: Final = 3
 # A word of code or of a path, or a part of one.
 _CODE_BEFORE: Final = frozenset("/\\_@#$<`.-")
 _CODE_AFTER: Final = frozenset("/\\_@(=`")
@@ -72,6 +74,27 @@ def find(text: str, words: Iterable[Word]) -> Iterator[Span]:
     for group in _groups(text, places, _PLACE_GAP):
         yield from _address(text, group)
     yield from streets.find(text)
+
+
+def may_name(words: Sequence[str]) -> bool:
+    """Whether ``find`` could yield something of a sentence, whatever the model says.
+
+    That takes a word written like a name, two words in capitals, digits like those of
+    a postcode, or a listed name in small letters.
+    """
+    names, capitals = name_lists.lists(), 0
+    for number, word in enumerate(words):
+        folded = word.casefold()
+        if word[0].isupper() and len(word) > 1:
+            if number or folded not in names.no_names:
+                capitals += 1
+                if capitals > 1 or not word.isupper() or len(word) == _INITIALS:
+                    return True
+            continue
+        is_listed = folded in names.first or folded in names.surnames
+        if is_listed or sum(map(str.isdigit, word)) >= _POSTCODE_DIGITS:
+            return True
+    return False
 
 
 # ── Names as they are written ────────────────────────────────────────────────

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -32,6 +32,9 @@ _WORD: Final = re.compile(r"(?:[^\W_]|[\u0300-\u036f])+|[^\w\s]|_")
 # What the model can read at all: a word in Latin letters.
 _READ: Final = re.compile(r"[A-Za-zÀ-ɏ]{2}")
 _ENDS: Final = frozenset(".!?;:")
+_LINE_END: Final = re.compile(r"[^\S\n]*\n")
+# A dot behind so few letters may be an abbreviation's: "ul.", "St.", "Mrs.".
+_ABBREVIATION: Final = 3
 _OUTSIDE: Final = "O"
 NAME_PARTS: Final = ("GIVEN_NAME", "SURNAME")
 LEAST_NAME: Final = 0.05
@@ -120,13 +123,17 @@ def _load() -> _Model:
 _model: Final = perprocess.PerProcess(_load)
 
 
-def words(text: str) -> Iterator[Word]:
+def words(
+    text: str, may_name: Callable[[Sequence[str]], bool] = bool
+) -> Iterator[Word]:
     """Yield the words that the model labels, in order. Raises EmbedderError.
 
     A text of any size is read in windows; time grows with its length alone.
+    ``may_name`` says of a sentence's words whether they can name anybody: the model
+    does not read the others, and it is nine tenths of what a text costs.
     """
     model = _model.get()
-    for before, core, after in _windows(_tokens(text, model.tokenizer)):
+    for before, core, after in _windows(_tokens(text, model.tokenizer, may_name)):
         if not _READ.search(text, core[0].start, core[-1].end):
             continue
         try:
@@ -139,27 +146,44 @@ def words(text: str) -> Iterator[Word]:
         )
 
 
-def _tokens(text: str, tokenizer: Tokenizer) -> Iterator[_Token]:
+def _tokens(
+    text: str, tokenizer: Tokenizer, may_name: Callable[[Sequence[str]], bool]
+) -> list[_Token]:
+    """Return the tokens of the sentences that can name somebody."""
     encode = functools.lru_cache(maxsize=4_096)(
         lambda word: tokenizer.encode(base.sendable(word.translate(_PLAIN)))[1:-1][
             :WORD_PIECES
         ]
     )
-    position = 0
+    rows: list[_Token] = []
+    for sentence in _sentences(text):
+        if not may_name([match[0] for match in sentence]):
+            continue
+        for match in sentence:
+            if pieces := encode(match[0]):
+                closes = match[0] in _ENDS or match is sentence[-1]
+                rows.append(_Token(*match.span(), pieces, closes))
+    return rows
+
+
+def _sentences(text: str) -> Iterator[list[re.Match[str]]]:
+    """Yield the words of each sentence or line."""
+    sentence: list[re.Match[str]] = []
     for match in _WORD.finditer(text):
-        start, end = match.span()
-        is_new_line = "\n" in text[position:start]
-        position = end
-        pieces = encode(match[0])
-        if pieces:
-            yield _Token(start, end, pieces, match[0] in _ENDS or is_new_line)
+        before = sentence[-1][0] if sentence else ""
+        sentence.append(match)
+        is_short = match[0] == "." and len(before) <= _ABBREVIATION
+        if (match[0] in _ENDS and not is_short) or _LINE_END.match(text, match.end()):
+            yield sentence
+            sentence = []
+    if sentence:
+        yield sentence
 
 
 def _windows(
-    tokens: Iterator[_Token],
+    rows: Sequence[_Token],
 ) -> Iterator[tuple[list[_Token], list[_Token], list[_Token]]]:
     """Cut tokens into windows: (before, core, after), the outer two as context."""
-    rows = list(tokens)
     start = 0
     while start < len(rows):
         end, closed, pieces = start, 0, 0
@@ -172,7 +196,7 @@ def _windows(
             end = closed
         before = _context(rows[max(0, start - CONTEXT_PIECES) : start][::-1])[::-1]
         after = _context(rows[end : end + CONTEXT_PIECES])
-        yield before, rows[start:end], after
+        yield before, list(rows[start:end]), after
         start = end
 
 

@@ -18,10 +18,17 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext, gettext_noop
 
 from gdpr import audit_log, pagination
-from gdpr.cases import decided_rows, leases, privacy_settings
+from gdpr.cases import decided_rows, leases
 from gdpr.data_map import registry
 from gdpr.data_map.base import Fate, Holder, Person
-from gdpr.export import other_people, outcome, page_facts, review, storage
+from gdpr.export import (
+    other_people,
+    outcome,
+    page_facts,
+    portable,
+    review,
+    storage,
+)
 from gdpr.export.bundle import Collection, Place
 from gdpr.models import (
     ActionKind,
@@ -152,6 +159,7 @@ def export_document(subject: Subject, *, reason: str = "", by: Actor) -> dict[st
     action = audit_log.begin(subject.id, ActionKind.EXPORT, by=by, reason=reason)
     try:
         collection = collect(subject, action)
+        other_people.require_short(collection)
         reading = other_people.read(collection, registry.person(subject))
         verdicts = review.remembered(subject.workspace_id, reading)
         document = other_people.covered(collection, reading, verdicts).document()
@@ -178,13 +186,12 @@ def request(
         live = case.exports.filter(state__in=LIVE)
         if (existing := live.order_by("-made_at").first()) is not None:
             return existing
-    days = privacy_settings.of(subject.workspace_id).export_days
     export = Export.objects.create(
         workspace_id=subject.workspace_id,
         case=case,
         subject_ref=subject.id,
         made_by=by.label,
-        expires_at=timezone.now() + timedelta(days=days),
+        expires_at=storage.expiry(subject.workspace_id),
     )
     action = audit_log.begin(
         subject.id,
@@ -221,10 +228,12 @@ def make(export: Export) -> Export:
             raise errors.NotFound
         _require_no_erasure(subject)
         collection = collect(subject, action, claimed.case)
+        if storage.is_portable(claimed):
+            collection = portable.part_of(collection)
         person, beat = registry.person(subject), partial(_renew, claimed)
         reading = other_people.read(collection, person, beat)
         if review.waits(claimed, reading):
-            return Export.objects.get(pk=claimed.pk)
+            return outcome.waiting(claimed, action)
         verdicts = review.verdicts(claimed)
         collection = other_people.covered(collection, reading, verdicts)
         storage.store(claimed, collection, storage.language_of(action.actor_id))
@@ -299,9 +308,11 @@ def _erase_bundle(export: Export) -> bool:
     path.unlink(missing_ok=True)
     for part in path.parent.glob(f"{export.id}.*.part"):
         part.unlink(missing_ok=True)
-    export.words.all().delete()
     rows = Export.objects.filter(pk=export.pk).exclude(state=ExportState.GONE)
-    return bool(rows.update(state=ExportState.GONE, sha256="", error=""))
+    is_erased = bool(rows.update(state=ExportState.GONE, sha256="", error=""))
+    # Afterwards: whoever makes it stores no more words.
+    export.words.all().delete()
+    return is_erased
 
 
 def remove(export: Export, *, by: Actor) -> bool:

@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from django.utils.translation import gettext_noop
+
+from episodic.embedders.base import EmbedderError
 from gdpr.data_map.base import Person
 from gdpr.data_map.covered_words import Sighting
 from gdpr.detection import find as detection
@@ -25,6 +29,7 @@ from gdpr.matching.common_words import WORDS
 from gdpr.models import WordVerdict
 from memory.journal import append as journal
 from memory.models import Agent, Crew, Workspace
+from memory.rules import errors
 
 _DOMAIN: Final = b"crewship covered word v1\x00"
 MARKS: Final = {
@@ -33,6 +38,8 @@ MARKS: Final = {
 }  # fmt: skip
 SNIPPETS: Final = 3
 SNIPPET_CHARS: Final = 60
+# What is read while a caller waits: half a minute.
+ONE_ANSWER_CHARS: Final = 1_000_000
 # So many texts are read between two signs of life.
 _BEAT: Final = 100
 # Letters to the person: what they say of others went to them before.
@@ -40,12 +47,31 @@ LETTERS: Final = "letters"
 # Columns that hold an id, a date or a state, or who of the staff did it.
 _UNREAD: Final = frozenset(
     "id place seq ts at entry_type severity priority tier state status kind action"
-    " actor_type actor_label assignee by sha256 bytes counts session scope_user"
-    " scope_agent scope_thread scope_extra".split()
+    " actor_type actor_label assignee by sha256 bytes counts session"
+    " scope_agent".split()
 )
 _UNREAD_ENDS: Final = ("_id", "_at", "_by", "_hash", "_type")
 _NAME_WORD: Final = re.compile(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*")
 Change = Callable[[str], str]
+
+
+class NoDetector(errors.AppError):
+    """The model that finds people does not run; its files may be damaged."""
+
+    code, status, title = (
+        "no_detector", 503, gettext_noop("Other people cannot be found"),
+    )  # fmt: skip
+    sentence = gettext_noop("The program that finds other people does not run.")
+
+
+class TooLong(errors.Invalid):
+    """More text than one answer can have read; a bundle has no such end."""
+
+    code, title = "answer_too_long", gettext_noop("Too much for one answer")
+    sentence = gettext_noop(
+        "{size} characters are to be searched for other people, and one answer takes"
+        " {limit}. Request a bundle: POST /api/v1/gdpr/exports."
+    )
 
 
 @dataclass(slots=True)
@@ -210,13 +236,29 @@ def _actor_names(workspace_id: str) -> frozenset[str]:
 def read(
     collection: Collection, person: Person, beat: Callable[[], None] = lambda: None
 ) -> Reading:
-    """Return the other people's words of a collection. Raises EmbedderError.
+    """Return the other people's words of a collection. Raises NoDetector.
 
     ``beat`` is called from time to time: reading takes a while.
     """
     reader = _Reader(person, str(collection.subject["display_name"]), beat)
-    _with_texts(collection, reader.read)
+    try:
+        _with_texts(collection, reader.read)
+    except EmbedderError as error:
+        raise NoDetector from error
     return reader.finish()
+
+
+def require_short(collection: Collection) -> None:
+    """Refuse what takes longer to read than a caller waits for."""
+    texts: set[str] = set()
+
+    def note(text: str) -> str:
+        texts.add(text)
+        return text
+
+    _with_texts(collection, note)
+    if (size := sum(map(len, texts))) > ONE_ANSWER_CHARS:
+        raise TooLong(size=size, limit=ONE_ANSWER_CHARS)
 
 
 # ── Covering ─────────────────────────────────────────────────────────────────
@@ -290,7 +332,16 @@ def _value(value: Any, change: Change) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
-        return {change(str(key)): _value(item, change) for key, item in value.items()}
+        result: dict[str, Any] = {}
+        for key, item in value.items():
+            result[_free_key(change(str(key)), result)] = _value(item, change)
+        return result
     if isinstance(value, (list, tuple)):
         return [_value(item, change) for item in value]
     return value
+
+
+def _free_key(key: str, taken: Container[str]) -> str:
+    """Return a key that nothing has: one name in two spellings has one mark."""
+    names = itertools.chain([key], (f"{key} ({n})" for n in itertools.count(2)))
+    return next(name for name in names if name not in taken)

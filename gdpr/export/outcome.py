@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import structlog
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext_noop
 
 from gdpr import audit_log
@@ -23,18 +24,34 @@ ERASED: Final = gettext_noop("erased meanwhile")
 log = structlog.get_logger(__name__)
 
 
-def end(export: Export, **fields: Any) -> bool:
-    """Store the result if the claim is still ours: an erasure may have removed it."""
-    rows = Export.objects.filter(
+def _claimed(export: Export) -> QuerySet[Export]:
+    return Export.objects.filter(
         pk=export.pk, state=ExportState.MAKING, claimed_by=export.claimed_by
     )
+
+
+def is_claimed(export: Export) -> bool:
+    """Whether the claim is still ours, which holds until the transaction ends."""
+    return bool(_claimed(export).select_for_update().values_list("pk"))
+
+
+def end(export: Export, **fields: Any) -> bool:
+    """Store the result if the claim is still ours: an erasure may have removed it."""
     with transaction.atomic():
-        if not rows.update(lease_until=None, **fields):
+        if not _claimed(export).update(lease_until=None, **fields):
             return False
         if fields.get("state") != ExportState.REVIEW:
             export.words.all().delete()
     export.refresh_from_db()
     return True
+
+
+def waiting(export: Export, action: GdprAction) -> Export:
+    """Return a bundle that waits; one that was erased meanwhile ends its action."""
+    live = Export.objects.get(pk=export.pk)
+    if live.state == ExportState.GONE:
+        audit_log.finish(action, ActionStatus.FAILED, error=ERASED)
+    return live
 
 
 def failed(export: Export, action: GdprAction, error: Exception) -> Export:

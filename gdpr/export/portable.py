@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 from django.template.loader import render_to_string
@@ -20,6 +20,12 @@ FORMAT: Final = "crewship-portable-data"
 VERSION: Final = 1
 # The places whose rows are the person's data and not about our own work.
 PLACES: Final = ("journal", "archive", "records", "held", "files")
+
+
+def part_of(collection: Collection) -> Collection:
+    """Return what a portable bundle has of a collection: no officer reads more."""
+    places = tuple(place for place in collection.places if place.name in PLACES)
+    return replace(collection, places=places, actions=())
 
 
 def document(collection: Collection) -> dict[str, Any]:
@@ -34,8 +40,7 @@ def document(collection: Collection) -> dict[str, Any]:
         },
         "data": {
             place.name: [_row(row) for row in place.rows]
-            for place in collection.places
-            if place.name in PLACES
+            for place in part_of(collection).places
         },
         "other_people": asdict(collection.other_people),
     }
@@ -53,6 +58,16 @@ def schema() -> dict[str, Any]:
         "type": "object",
         "required": ["kind", "value"],
         "properties": {"kind": text, "value": text},
+    }
+    number = {"type": "integer", "minimum": 0}
+    other_people = {
+        "type": "object",
+        "required": ["covered", "unsure", "left_readable"],
+        "properties": {
+            "covered": {"type": "object", "additionalProperties": number},
+            "unsure": number,
+            "left_readable": number,
+        },
     }
     person = {
         "type": "object",
@@ -79,7 +94,7 @@ def schema() -> dict[str, Any]:
             "version": {"const": VERSION},
             "exported_at": {"type": "string", "format": "date-time"},
             "person": person,
-            "other_people": {"type": "object"},
+            "other_people": other_people,
             "data": {
                 "type": "object",
                 "required": list(PLACES),
@@ -93,7 +108,7 @@ def schema() -> dict[str, Any]:
 
 def files(collection: Collection, language: str) -> Iterator[tuple[str, str]]:
     """Yield the names and texts of the bundle's files."""
-    places = [place for place in collection.places if place.name in PLACES]
+    places = part_of(collection).places
     context = {"collection": collection, "places": places}
     with translation.override(language):
         yield "index.html", render_to_string("gdpr/bundle/portable.html", context)

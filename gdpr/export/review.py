@@ -16,10 +16,10 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
-from gdpr import audit_log
+from gdpr import audit_log, encrypted_file
 from gdpr.data_map import covered_words
 from gdpr.data_map.covered_words import Sighting
-from gdpr.export import outcome
+from gdpr.export import outcome, storage
 from gdpr.export.other_people import Reading, Word
 from gdpr.models import (
     ActionKind,
@@ -36,6 +36,7 @@ from memory.rules.permissions import Actor
 MAX_PAGE: Final = 200
 MAX_WORDS: Final = 10_000
 REASON_CHARS: Final = 2_000
+ID_BITS: Final = 64
 _VIEW: Final = "words of other people"
 
 
@@ -98,10 +99,13 @@ def waits(export: Export, reading: Reading) -> bool:
 
     Words that were decided on before stay so, and so does what is remembered.
     """
-    decided = remembered(export.workspace_id, reading) | verdicts(export)
-    rows = _rows(export, reading.words.values(), decided)
-    waiting_count = sum(not row.surely and not row.verdict for row in rows)
     with transaction.atomic():
+        if not outcome.is_claimed(export):
+            # Erased, or taken over: its words belong to nobody any more, or to another.
+            return True
+        decided = remembered(export.workspace_id, reading) | verdicts(export)
+        rows = _rows(export, reading.words.values(), decided)
+        waiting_count = sum(not row.surely and not row.verdict for row in rows)
         export.words.all().delete()
         ExportWord.objects.bulk_create(rows, batch_size=500)
         if not waiting_count:
@@ -173,7 +177,11 @@ def words(
         rows = rows.filter(surely=sure)
     total, limit = rows.count(), max(1, min(limit, MAX_PAGE))
     page = list(rows[offset : offset + limit])
-    sightings = covered_words.opened(export.pk, page)
+    try:
+        sightings = list(covered_words.opened(export.pk, page))
+    except encrypted_file.Broken:
+        detail = gettext("The words of this bundle were sealed with another key.")
+        raise errors.Conflict(detail, code="export_broken") from None
     items = [WordView(*pair) for pair in zip(page, sightings, strict=True)]
     scope = {"what": _VIEW, "export": export.id}
     audit_log.note(
@@ -226,7 +234,10 @@ def decide(export: Export, decision: Decision, *, by: Actor) -> Export:
         live.counts = {**live.counts, "waiting": left_count}
         if not left_count:
             live.state, live.claimed_by, live.lease_until = ExportState.MAKING, "", None
-        live.save(update_fields=["counts", "state", "claimed_by", "lease_until"])
+            # Its days are those of a bundle that can be handed over.
+            live.expires_at = storage.expiry(live.workspace_id)
+        fields = ["counts", "state", "claimed_by", "lease_until", "expires_at"]
+        live.save(update_fields=fields)
         if not left_count and live.case_id:
             # The run of the case looks again at once.
             idle = Case.objects.filter(pk=live.case_id, claimed_by="")
@@ -243,7 +254,9 @@ def _chosen_rows(export: Export, decision: Decision) -> list[ExportWord]:
         if not decision.all_doubtful:
             by_group &= Q(kind__in=list(decision.kinds))
     ids = set(decision.words)
-    rows = list(export.words.filter(by_group | Q(pk__in=ids)).defer("sealed"))
+    # A longer number no database takes, so it is unknown.
+    storable = [number for number in ids if number.bit_length() < ID_BITS]
+    rows = list(export.words.filter(by_group | Q(pk__in=storable)).defer("sealed"))
     if len(ids.intersection(row.pk for row in rows)) < len(ids):
         detail = gettext("The export has no such word; read the list again.")
         raise errors.Invalid(detail, code="unknown_word")

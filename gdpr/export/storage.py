@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
 from django.conf import settings
+from django.utils import timezone
 
 from gdpr import encrypted_file
+from gdpr.cases import privacy_settings
 from gdpr.export import bundle, pages, portable
 from gdpr.export.bundle import Collection
 from gdpr.models import CaseKind, Export, ExportState
@@ -25,6 +28,12 @@ def folder() -> Path:
 def path(export: Export) -> Path:
     """Return the path of a bundle's file, which may not exist."""
     return folder() / export.workspace_id / f"{export.id}.sealed"
+
+
+def expiry(workspace_id: str) -> datetime:
+    """Return when a bundle goes that is made, or decided on, now."""
+    days = privacy_settings.of(workspace_id).export_days
+    return timezone.now() + timedelta(days=days)
 
 
 def _key(export: Export) -> bytes:
@@ -60,11 +69,15 @@ def language_of(actor_id: str) -> str:
     return user.language if user is not None else ""
 
 
+def is_portable(export: Export) -> bool:
+    """Whether a bundle answers a request for portability."""
+    return export.case is not None and export.case.kind == CaseKind.PORTABILITY
+
+
 def store(export: Export, collection: Collection, language: str = "") -> None:
     """Write a bundle to its encrypted file, atomically and synced."""
-    case, language = export.case, language or settings.LANGUAGE_CODE
-    is_portable = case is not None and case.kind == CaseKind.PORTABILITY
-    files = (portable if is_portable else pages).files(collection, language)
+    language = language or settings.LANGUAGE_CODE
+    files = (portable if is_portable(export) else pages).files(collection, language)
     with encrypted_file.sealed(path(export), _key(export)) as sealer:
         bundle.write_files(files, cast("BinaryIO", sealer))
     export.sha256, export.bytes = sealer.sha256.hexdigest(), sealer.size

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from episodic.embedders import base, onnx
-from gdpr.detection import rampart_model
+from gdpr.detection import name_lists, people, rampart_model
 from gdpr.detection.find import PIECE, find
 from gdpr.detection.spans import Kind, Span, without_overlaps
 from tests.gdpr import detection_sentences
@@ -113,7 +113,7 @@ def test_spans_are_in_order_and_inside_the_text(text: str) -> None:
 
 def test_a_name_is_found_wherever_a_long_text_is_cut() -> None:
     name = "Lena Bergqvist"
-    for at in (PIECE - 8, PIECE - 3, PIECE + 1):
+    for at in range(PIECE - 24, PIECE + 2, 3):
         text = "-- " * (at // 3) + f"asked {name} again. "
         assert name in [word for _, word in _words(text)]
 
@@ -130,6 +130,54 @@ def test_a_hostile_text_costs_no_model(
     monkeypatch.setattr(rampart_model._Model, "read", refuse)
     text = unit * (100_000 // len(unit))
     assert find(text) == []
+
+
+# ── What the model need not read ─────────────────────────────────────────────
+DULL = "The deploy was slow and it had to wait for a free port. "
+
+
+def test_a_sentence_that_can_name_nobody_costs_no_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(rampart_model._Model, "read", refuse)
+    assert find(DULL * 20 + "It ran 12 times\nand the API was down.") == []
+    with pytest.raises(AssertionError):
+        find(DULL + "It asked Ingrid.")
+
+
+def test_what_the_model_skips_hides_nobody() -> None:
+    """As much is found between dull sentences as where the model reads them all."""
+    lines = list(detection_sentences.sentences())
+    whole = 0
+    for sentence in lines:
+        text = DULL + sentence.text + " " + DULL
+        spans = find(text)
+        whole += sum(
+            _covers(text, spans, len(DULL) + start, len(DULL) + end)
+            for start, end, _ in sentence.marks
+        )
+    total = sum(len(sentence.marks) for sentence in lines)
+    assert whole >= total - 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["ask ingrid", "Mr LANGLEY", "LENA BERGQVIST", "Mark left", "JJ left",
+     "it is 80331 münchen", "und Ingrid"],
+)  # fmt: skip
+def test_what_may_name_somebody_is_read(words: str) -> None:
+    assert people.may_name(words.split())
+
+
+def test_the_lists_are_there() -> None:
+    """They are read from attributes of Faker's classes, which an update may rename."""
+    names = name_lists.lists()
+    assert len(names.first) > 10_000 and len(names.surnames) > 15_000
+    assert {"ingrid", "wojciech", "андрей"} <= names.first
+    assert {"müller", "kowalski", "szymański"} <= names.surnames
 
 
 # ── The model ────────────────────────────────────────────────────────────────

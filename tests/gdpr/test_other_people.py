@@ -14,12 +14,14 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.utils import timezone
 
+from episodic.embedders import base
 from gdpr import erasure
 from gdpr.cases import identity
 from gdpr.data_map import covered_words, registry
 from gdpr.data_map.base import Fate
+from gdpr.detection import find as detection
 from gdpr.export import make as export
-from gdpr.export import review, storage
+from gdpr.export import other_people, review, storage
 from gdpr.export.review import Decision
 from gdpr.models import (
     Case,
@@ -32,6 +34,8 @@ from gdpr.models import (
     Subject,
     WordVerdict,
 )
+from memory import records
+from memory.records.drafts import Draft, Scope
 from memory.rules import errors
 from tests.gdpr import erasing, kit
 from tests.gdpr import requests as make
@@ -166,6 +170,49 @@ def test_one_call_covers_what_is_doubtful_too(world: World, anna: Subject) -> No
     assert any("[person 1]" in line for line in document["not_included"])
 
 
+def test_two_spellings_of_a_key_lose_no_value(world: World) -> None:
+    anna = kit.subject(world)
+    payload = {"Lena Bergqvist": "first", "LENA BERGQVIST": "second"}
+    world.entry(f"About {ANNA} and Lena Bergqvist", payload=payload)
+    text = json.loads(_document(_bundle(world, _made(world, anna))))
+    (entry,) = text["places"]["journal"]
+    assert set(entry["payload"]) == {"[person 1]", "[person 1] (2)"}
+    assert set(entry["payload"].values()) == {"first", "second"}
+
+
+def test_whose_record_it_is_is_covered(world: World) -> None:
+    anna = kit.subject(world)
+    scope = Scope(user="lena.b@post.example")
+    ada = world.actor("ada")
+    draft = Draft(content=f"Called {ANNA}", owner=records.owner_for(ada), scope=scope)
+    records.save(draft, provenance="user_requested", by=ada)
+    assert "lena.b@" not in _bundle(world, _made(world, anna))
+
+
+def test_one_call_reads_no_more_than_a_caller_waits_for(
+    world: World, anna: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(other_people, "ONE_ANSWER_CHARS", 20)
+    monkeypatch.setattr(other_people, "read", None)
+    with pytest.raises(errors.Invalid, match=r"takes 20\. Request a bundle"):
+        export.export_document(anna, by=world.actor("compliance"))
+    action = GdprAction.objects.get(action="export")
+    assert (action.status, action.error) == ("failed", "TooLong")
+
+
+def test_a_damaged_detector_fails_the_bundle_and_says_so(
+    world: World, anna: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(_: str) -> None:
+        raise base.Damaged("another file")
+
+    monkeypatch.setattr(detection, "find", damaged)
+    row = _made(world, anna)
+    assert (row.state, row.error) == ("failed", "Other people cannot be found")
+    with pytest.raises(other_people.NoDetector):
+        export.export_document(anna, by=world.actor("compliance"))
+
+
 # ── What is stored while it waits ────────────────────────────────────────────
 def test_the_words_are_sealed_while_they_wait(world: World, anna: Subject) -> None:
     row = _made(world, anna)
@@ -222,6 +269,25 @@ def test_an_erasure_of_the_person_takes_the_words_along(
     assert Export.objects.get().state == ExportState.GONE
 
 
+@pytest.mark.parametrize("end", ["erased", "removed"])
+def test_a_bundle_that_ended_while_it_was_read_stores_no_words(
+    world: World, anna: Subject, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row, read = export.request(anna, by=world.actor("compliance")), other_people.read
+
+    def reading(*args: Any) -> Any:
+        if end == "erased":
+            kit.erase("exports", anna)
+        else:
+            export.remove(row, by=world.actor("compliance"))
+        return read(*args)
+
+    monkeypatch.setattr(other_people, "read", reading)
+    assert export.make(row).state == ExportState.GONE
+    assert not ExportWord.objects.exists()
+    assert GdprAction.objects.get(action="export").status == "failed"
+
+
 # ── Deciding ─────────────────────────────────────────────────────────────────
 def test_a_decision_is_remembered_when_the_officer_says_so(
     world: World, anna: Subject
@@ -235,6 +301,26 @@ def test_a_decision_is_remembered_when_the_officer_says_so(
     document = export.export_document(anna, by=world.actor("compliance"))
     assert "Ingrid waited" in json.dumps(document)
     assert registry.by_name("decisions").tables.count("gdpr.RememberedWord") == 1
+
+
+def test_the_days_of_a_bundle_begin_with_the_decision(
+    world: World, anna: Subject
+) -> None:
+    row = _made(world, anna)
+    soon = timezone.now() + timedelta(hours=1)
+    Export.objects.update(expires_at=soon)
+    row = _decide(world, row, COVER, all_doubtful=True)
+    assert row.expires_at > soon + timedelta(days=1)
+
+
+def test_words_sealed_with_another_key_are_a_conflict(
+    world: World, anna: Subject
+) -> None:
+    row = _made(world, anna)
+    row.words.update(sealed=b"other bytes")
+    with pytest.raises(errors.Conflict) as error:
+        review.words(row, by=world.actor("compliance"))
+    assert error.value.problem_code == "export_broken"
 
 
 def test_leaving_a_sure_word_readable_needs_a_reason(
@@ -253,7 +339,7 @@ def test_leaving_a_sure_word_readable_needs_a_reason(
 
 def test_what_is_no_decision_is_refused(world: World, anna: Subject) -> None:
     row = _made(world, anna)
-    for fields in ({}, {"words": [10**6]}, {"kinds": ["phone"]}):
+    for fields in ({}, {"words": [10**6]}, {"words": [2**63]}, {"kinds": ["phone"]}):
         with pytest.raises(errors.Invalid):
             _decide(world, row, COVER, **fields)
     with pytest.raises(errors.Invalid):
@@ -268,6 +354,15 @@ def test_what_is_no_decision_is_refused(world: World, anna: Subject) -> None:
         _decide(world, row, COVER, all_doubtful=True)
     with pytest.raises(review.NotWaiting):
         review.words(row, by=world.actor("compliance"))
+
+
+def test_a_bundle_that_does_not_wait_lists_no_words(
+    world: World, anna: Subject
+) -> None:
+    row = _decide(world, _made(world, anna), COVER, all_doubtful=True)
+    reply = world.api("compliance").get(f"/gdpr/exports/{row.pk}/words")
+    assert reply.data == {"items": [], "total": 0, "next_offset": None}
+    assert world.api("operator").get(f"/gdpr/exports/{row.pk}/words").status == 403
 
 
 def test_a_word_of_another_bundle_is_unknown(world: World, anna: Subject) -> None:

@@ -65,6 +65,22 @@ def test_portability_ends_with_a_file_and_its_schema(world: World) -> None:
     assert GdprAction.objects.filter(case_ref=case.id, action="export").exists()
 
 
+def test_what_was_covered_is_counted_in_the_file_alone(world: World) -> None:
+    """Words of places that it does not have concern nobody, the officer least."""
+    person = erasing.maria(world)
+    world.entry(f"{person.display_name} met Karim Haddad")
+    by = world.actor("compliance")
+    case = make.opened(world, subject=person, kind="portability", reason="Ask Ingrid")
+    row = export.make(export.request(person, case=case, by=by))
+    assert row.state == "ready", row.state
+    files = opened(world, row)
+    data = json.loads(files["data.json"])
+    assert data["other_people"]["covered"] == {"name": 1}
+    assert row.counts["places"].keys() == set(portable.PLACES)
+    form = portable.schema()["properties"]["other_people"]
+    assert set(data["other_people"]) == set(form["required"]) == set(form["properties"])
+
+
 def test_an_objection_stops_use_and_new_texts(world: World) -> None:
     person = erasing.maria(world)
     entry = world.entry(f"{person.display_name} wants tea")
