@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from gdpr import audit_log, erasure, lost_keys
 from gdpr.cases import correspondence, dry_run
+from gdpr.cases import workflow as cases
 from gdpr.certificates import issue as certificates
 from gdpr.data_map import letters as letter_place
 from gdpr.data_map.base import Fate
@@ -75,6 +76,26 @@ def test_an_erasure_keeps_what_was_sent_and_says_so(shared_world: World) -> None
         assert words in draft.body
     german = drafts.make(closed_case, "done", "de", by=by)
     assert "Folgendes bleibt" in german.body
+
+
+def test_a_certificate_counts_letters_and_addresses_newer_than_the_plan(
+    shared_world: World,
+) -> None:
+    world, by = shared_world, shared_world.actor("compliance")
+    case = erasing.opened(world, erasing.maria(world))
+    plan = dry_run.make(case, by=by)
+    letter_kit.addressed(world, case, name=NAME, email=MAIL)
+    letter = sending.by_post(letter_kit.letter(world, case), by=by)
+    fresh = Case.objects.get(pk=case.pk)
+    phrase = cases.phrase(fresh, plan.plan_hash)
+    started = erasure.start(fresh, plan.plan_hash, phrase, by=by)
+    erasure.run(started.workspace_id, started.pk)
+    content = content_of(certificates.of_case(by, Case.objects.get(pk=case.pk)))
+    reasons = {line["sentence"]: line["rows"] for line in content["kept"]["rows"]}
+    sentence = letter_place.PROOF.format(day=letter.keep_until)
+    assert reasons == {sentence: 1, letter_place.ADDRESS: 1}
+    assert content["holders"]["letters"]["kept"] == 2
+    assert content["verdict"] == "complete_except"
 
 
 def test_the_address_ends_by_itself(shared_world: World) -> None:
