@@ -24,6 +24,7 @@ from gdpr.models import (
     LetterTemplate,
     Subject,
 )
+from gdpr.verification import second_search
 from tests.gdpr import erasing, kit, letter_kit
 from tests.gdpr.certified import content_of
 from tests.gdpr.erasing import MAIL, NAME
@@ -112,13 +113,16 @@ def test_the_address_ends_by_itself(shared_world: World) -> None:
     assert not Letter.objects.exists()
 
 
-def test_letters_of_somebody_else_stay(shared_world: World) -> None:
-    world = shared_world
+def test_letters_of_somebody_else_stay_and_are_not_opened(shared_world: World) -> None:
+    world, by = shared_world, shared_world.actor("compliance")
     otto, maria = erasing.otto(world), erasing.maria(world)
     case = letter_kit.addressed(world, erasing.opened(world, otto))
-    letter = letter_kit.letter(world, case)
-    erasing.erased(world, maria)
-    assert Letter.objects.filter(pk=letter.pk).exists()
+    letter = letter_kit.letter(world, case, body=f"{NAME} will answer you.")
+    done = erasing.erased(world, maria)
+    assert NAME in Letter.objects.get(pk=letter.pk).opened()["body"]
+    content = content_of(certificates.of_case(by, done))
+    not_searched = [line["sentence"] for line in content["not_searched"]]
+    assert second_search.SEALED in not_searched
     assert Correspondence.objects.filter(case=case).exists()
 
 
