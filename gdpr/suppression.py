@@ -232,9 +232,7 @@ def is_named(workspace_id: str, subject: str, hashes: Collection[str]) -> bool:
     )
 
 
-def _is_joined_name(
-    workspace_id: str, text: str, digests: Collection[Digest]
-) -> bool:
+def _is_joined_name(workspace_id: str, text: str, digests: Collection[Digest]) -> bool:
     """Whether a whole text is the two words of a name among digests, as one word."""
     hashes = {d.digest for d in digests if d.kind == "name" and d.words == _TWO_WORDS}
     key = _key(workspace_id)
