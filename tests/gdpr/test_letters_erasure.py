@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from gdpr import audit_log, erasure, lost_keys
@@ -28,6 +29,7 @@ from gdpr.verification import second_search
 from tests.gdpr import erasing, kit, letter_kit
 from tests.gdpr.certified import content_of
 from tests.gdpr.erasing import MAIL, NAME
+from tests.web.test_privacy_pages import text
 from tests.world import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -64,6 +66,14 @@ def test_an_erasure_keeps_what_was_sent_and_says_so(shared_world: World) -> None
     assert content["verdict"] == "complete_except"
     assert not Letter.objects.filter(pk=actions_letter.pk).exists()
     assert NAME in Letter.objects.get(pk=letter.pk).opened()["body"]
+
+    page = text(world.page("compliance").get(reverse("privacy:case", args=[case.pk])))
+    for words in (
+        letter_place.ADDRESS,
+        "proof that it was answered",
+        'band idle">Kept',
+    ):
+        assert words in page
 
     # Nothing but the sealed address knows the person any more, and it can be answered.
     draft = drafts.make(closed_case, "done", "en", by=by, site="https://memory.example")

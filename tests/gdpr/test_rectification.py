@@ -109,8 +109,8 @@ def test_a_case_corrects_every_place_and_proves_it(shared_world: World) -> None:
 
 def test_entries_without_the_wrong_words_leave_no_trace(shared_world: World) -> None:
     world = shared_world
-    linked_entry = world.entry("Two boats were paid twice", subjects=(MAIL,))
     maria = erasing.maria(world)
+    linked_entry = world.entry("Two boats were paid twice", subjects=(MAIL,))
     correction = {"wrong": MAIL.partition("@")[0], "right": "Marianne"}
     case = erasing.opened(world, maria, CaseKind.RECTIFICATION, correction=correction)
     case = erasing.started(world, case)
