@@ -28,7 +28,6 @@ import numpy as np
 from django.utils.translation import gettext_noop
 from numpy.typing import NDArray
 
-
 # Shorter byte strings occur by chance; such names are searched for as words only.
 MIN_BYTES: Final = 4
 TOO_SHORT_ONE: Final = gettext_noop(
