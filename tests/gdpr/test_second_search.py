@@ -260,7 +260,12 @@ def test_a_plan_without_reported_rows_reads_no_table_raw(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads: list[str] = []
-    monkeypatch.setattr(raw_rows, "tables", lambda: reads.append("read") or [])
+
+    def tables() -> list[raw_rows.RawTable]:
+        reads.append("read")
+        return []
+
+    monkeypatch.setattr(raw_rows, "tables", tables)
     case = erasing.opened(shared_world, erasing.maria(shared_world))
     dry_run.make(case, by=shared_world.actor("compliance"))
     assert reads == []
