@@ -7,6 +7,7 @@ handle that is an ordinary word, or very short, is looked for only behind an @, 
 like such a user id, where a writer names a person: in ``subjects``, in the subject of a
 record or a card, in a JSON field that holds a person. The word alone matches nothing.
 The same goes for the initial and surname of a name, which several people share.
+A text of a single word may be a first name and a surname written together.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class Digest(NamedTuple):
 
 # In place of the number of words: the name is not looked for in free text.
 MARKED: Final = 0
+_TWO_WORDS: Final = 2
 _DOMAIN: Final = b"crewship suppression v1\x00"
 _PHONE_TAIL: Final = 8
 _KINDS: Final = ("user_id", "email", "phone", "handle", "name")
@@ -230,6 +232,15 @@ def is_named(workspace_id: str, subject: str, hashes: Collection[str]) -> bool:
     )
 
 
+def _is_joined_name(workspace_id: str, text: str, digests: Collection[Digest]) -> bool:
+    """Whether a whole text is the two words of a name among digests, as one word."""
+    hashes = {d.digest for d in digests if d.kind == "name" and d.words == _TWO_WORDS}
+    key = _key(workspace_id)
+    return bool(hashes) and any(
+        _hash(key, "name", form) in hashes for form in spellings.of_word(text)
+    )
+
+
 def refuse(
     workspace_id: str,
     digests: Collection[Digest],
@@ -241,6 +252,7 @@ def refuse(
     subject_names = list(subjects)
     if any(is_named(workspace_id, subject, hashes) for subject in subject_names) or any(
         suppressed_pieces(workspace_id, text, digests)
+        or _is_joined_name(workspace_id, text, digests)
         for text in (*texts, *subject_names)
         if text
     ):

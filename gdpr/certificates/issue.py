@@ -10,7 +10,7 @@ from __future__ import annotations
 import platform
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -220,6 +220,14 @@ def verdict_of(certificate: Certificate) -> dict[str, Any]:
     """Return the verdict and the exceptions of a certificate, for its case."""
     content = certificate_document.parse(certificate.document)["content"]
     return {name: content[name] for name in ("verdict", "exceptions")}
+
+
+def kept_by_rule(certificate: Certificate) -> Iterator[str]:
+    """Yield why rows stay by a rule of the program, a sentence for each place."""
+    content = certificate_document.parse(certificate.document)["content"]
+    for line in content.get("kept", {}).get("rows", ()):
+        if line["code"] == "rule":
+            yield line["sentence"]
 
 
 def check_code(actor: Actor, certificate: Certificate) -> str:

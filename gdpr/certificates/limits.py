@@ -87,6 +87,7 @@ INHERENT: Final = (
     second_search.ACTED,
     second_search.LOGINS,
     second_search.ONLY_FIRST,
+    second_search.SEALED,
     server_files.OTHER_DATABASES,
     server_files.SERVER_LOG,
     statements.FOLDERS,

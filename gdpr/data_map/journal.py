@@ -251,8 +251,19 @@ class Journal(Holder):
                 erased_at=None, redacted_at=None, pk__in=part
             )
             untouched = erasure.of(live, person.workspace_id)
-            for entry_id in untouched.values_list("pk", flat=True):
+            ids = list(untouched.values_list("pk", flat=True))
+            for entry_id in _to_change(person, ids):
                 yield Trace(PLACE, entry_id, gettext_noop("linked entry"))
+
+
+def _to_change(person: Person, ids: Sequence[str]) -> Iterator[str]:
+    """Yield the linked entries that a run has to change: all, unless it corrects."""
+    if person.matcher.former_name_sign is not Sign.NONE:
+        yield from ids
+        return
+    for row in entry_text.of(person.workspace_id, ids):
+        if person.sign(PLACE, row.id, row.text) is not Sign.NONE:
+            yield row.id
 
 
 def _times(workspace_id: str, ids: Sequence[str]) -> dict[str, datetime]:

@@ -37,6 +37,7 @@ def of(run: Run, report: Report, action: GdprAction) -> Facts:
     """Return the facts of a run that was searched."""
     person = run.person()
     holders = _counts(run)
+    kept = _kept(run, person, holders)
     kept_values = [name.value for name in registry.kept_names(person)]
     residue = report.as_json()
     # They have lists of their own in the certificate.
@@ -55,7 +56,7 @@ def of(run: Run, report: Report, action: GdprAction) -> Facts:
         ledger_action=action.id,
         identifiers=identifiers.sought(person.matcher.names_known, kept_values),
         places=list(_places(holders, report)),
-        kept=_kept(run, person, holders),
+        kept=kept,
         proposed=dry_run.doubts(run.plan)["proposed"],
         methods=methods,
         remains=remains,
@@ -91,15 +92,23 @@ def _places(
 
 
 def _kept(
-    run: Run, person: Person, holders: Mapping[str, Mapping[str, int]]
+    run: Run, person: Person, holders: Mapping[str, dict[str, int]]
 ) -> list[Kept]:
-    """Return the rows that stay, by place and reason: by decision, then by rule."""
+    """Return the rows that stay, by place and reason: by decision, then by rule.
+
+    Of a place whose rows make no plan stale, such as letters, the plan may not have
+    them: they are counted as they are now.
+    """
     decided = decided_rows.kept(run.case, run.plan.rows)
     lines = statement.by_decision(decided)
     for place, counts in holders.items():
         by_decision = sum(decided[key] for key in decided if key[0] == place)
-        if counts["kept"] > by_decision:
-            lines += _kept_by_rule(person, place)
+        is_volatile = place in dry_run.VOLATILE
+        if is_volatile or counts["kept"] > by_decision:
+            by_rule = list(_kept_by_rule(person, place))
+            lines += by_rule
+            if is_volatile:
+                counts["kept"] = by_decision + sum(line.rows or 0 for line in by_rule)
     return lines
 
 

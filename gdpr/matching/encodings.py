@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
@@ -332,18 +332,6 @@ def _spans(marks: NDArray[np.bool_], size: int) -> NDArray[np.int64]:
     edges: NDArray[np.int64] = np.flatnonzero(marks[1:] != marks[:-1])
     spans = edges.reshape(-1, 2)
     return spans[spans[:, 1] - spans[:, 0] >= size]
-
-
-def base64_of(data: bytes) -> Iterator[str]:
-    """Yield how base64 writes bytes at each of three offsets in a longer text.
-
-    Without the signs at either end that its neighbours decide too.
-    """
-    for before in range(3):
-        text = b64encode(bytes(before) + data).decode()
-        last = (before + len(data)) * 8 // 6
-        inner = text[-(-before * 8 // 6) : last]
-        yield from dict.fromkeys((inner, inner.replace("+", "-").replace("/", "_")))
 
 
 def _runs(marks: NDArray[np.bool_], size: int) -> NDArray[np.int64]:

@@ -27,6 +27,8 @@ _BETWEEN: Final = re.compile(r"\s{0,4},\s{0,4}|[._\-]|\s{1,4}")
 # A word of two joined names: shorter parts occur in other words.
 _MIN_PART: Final = 2
 _MAX_JOINED: Final = 40
+# As a whole text a shorter one is a word: Li Lian is no lilian.
+_MIN_JOINED: Final = 8
 _MIN_SURNAME: Final = 3
 
 
@@ -72,9 +74,19 @@ def of_field(value: str) -> Iterator[str]:
         words = normalize.WORD.findall(text)
         yield from of_run(words, " ") if words else ()
         if len(words) == 1 and len(text) <= _MAX_JOINED:
-            (word,) = words
-            for at in range(_MIN_PART, len(word) - _MIN_PART + 1):
-                yield from of_run((word[:at], word[at:]), " ")
+            yield from _of_joined(words[0])
+
+
+def of_word(text: str) -> Iterator[str]:
+    """Yield the names that a text may be that is one word, as a crew's slug is."""
+    word = normalize.fold(text.strip())
+    if word.isalpha() and _MIN_JOINED <= len(word) <= _MAX_JOINED:
+        yield from _of_joined(word)
+
+
+def _of_joined(word: str) -> Iterator[str]:
+    for at in range(_MIN_PART, len(word) - _MIN_PART + 1):
+        yield from of_run((word[:at], word[at:]), " ")
 
 
 def initial_of(words: Sequence[str]) -> str | None:

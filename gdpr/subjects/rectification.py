@@ -70,8 +70,11 @@ class Corrector(Matcher):
         return self._base.matcher.judge(text, linked=linked)
 
     def sign_of_value(self, value: object) -> Sign:
-        """Return how surely a value with the wrong words means the person."""
-        return self.sign(str(value))
+        """Return how surely a value with the wrong words means the person.
+
+        An address is no text to correct, though its parts may be the wrong words.
+        """
+        return Sign.NONE if "@" in str(value) else self.sign(str(value))
 
     def only_sure(self) -> Matcher:
         """Return itself: it has no unsure names."""

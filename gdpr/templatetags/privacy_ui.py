@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from django import template
 
+from gdpr.certificates import issue as certificates
+from gdpr.models import Certificate
 from gdpr.web import case_words, readings, recipient_lines
 
 register = template.Library()
@@ -28,3 +32,9 @@ def written(text: str) -> str:
 def way_words(way: str) -> str:
     """Return what a button that sends a notice by a way says."""
     return recipient_lines.way_words(way)
+
+
+@register.filter
+def kept_by_rule(certificate: Certificate) -> Iterator[str]:
+    """Yield why a certificate says that rows stay by a rule of the program."""
+    return certificates.kept_by_rule(certificate)

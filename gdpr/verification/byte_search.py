@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import unicodedata
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -26,8 +27,6 @@ from urllib.parse import quote
 import numpy as np
 from django.utils.translation import gettext_noop
 from numpy.typing import NDArray
-
-from gdpr.matching import encodings
 
 # Shorter byte strings occur by chance; such names are searched for as words only.
 MIN_BYTES: Final = 4
@@ -83,12 +82,24 @@ def _encodings(text: str) -> Iterator[bytes]:
     yield quote(text, errors="replace").encode()
 
 
+def _base64(data: bytes) -> Iterator[str]:
+    """Yield how base64 writes bytes at each of three offsets in a longer text.
+
+    Without the signs at either end that its neighbours decide too.
+    """
+    for before in range(3):
+        text = b64encode(bytes(before) + data).decode()
+        last = (before + len(data)) * 8 // 6
+        inner = text[-(-before * 8 // 6) : last]
+        yield from dict.fromkeys((inner, inner.replace("+", "-").replace("/", "_")))
+
+
 def _tokens(text: str) -> Iterator[bytes]:
     """Yield a text as encoded tokens have it; short ones occur by chance."""
     data = text.encode("utf-8", "surrogatepass")
-    shapes = [data.hex(), *encodings.base64_of(data)]
+    shapes = [data.hex(), *_base64(data)]
     if len(text) >= MIN_UTF16_CHARS:
-        shapes += encodings.base64_of(text.encode("utf-16-le", "surrogatepass"))
+        shapes += _base64(text.encode("utf-16-le", "surrogatepass"))
     if not text.isascii():
         shapes.append(quote(text, safe=PRINTABLE, errors="replace").replace("%", "="))
     yield from (shape.encode() for shape in shapes if len(shape) >= MIN_TOKEN)

@@ -14,6 +14,8 @@ from django.db import connection
 BATCH: Final = 2_000
 # So many bytes are read at once: a few rows may hold very long texts.
 MAX_BYTES: Final = 32 * 1024 * 1024
+# Rows of PostgreSQL that are fetched before their bytes are counted.
+FETCHED: Final = 50
 # Between the values of two rows.
 _END: Final = "\x00"
 # The values of some rows: a sequence for each column.
@@ -150,5 +152,13 @@ def _postgres_columns(
         cursor.execute(
             f"SELECT {', '.join(values)} FROM {_quoted(name)}{where_clause}"  # noqa: S608
         )
-        while rows := cursor.fetchmany(BATCH):
+        rows: list[Sequence[str]] = []
+        size = 0
+        while fetched := cursor.fetchmany(FETCHED):
+            rows += fetched
+            size += sum(len(text) for row in fetched for text in row)
+            if len(rows) >= BATCH or size >= MAX_BYTES:
+                yield _by_column(rows)
+                rows, size = [], 0
+        if rows:
             yield _by_column(rows)

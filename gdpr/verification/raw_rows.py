@@ -18,7 +18,7 @@ from gdpr.verification import raw_columns
 from gdpr.verification.second_matcher import SEAM
 from memory.models import User, Workspace
 
-# Vectors, digests and random bytes: they hold no text.
+# Vectors, digests and random bytes hold no text; what is sealed does not open here.
 NUMBERS: Final = frozenset(
     {"vector", "words", "points", "salt", "commitment", "prev_hash", "entry_hash"}
     | {

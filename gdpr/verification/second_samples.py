@@ -28,6 +28,8 @@ def of(person: Person, places: Sequence[str]) -> dict[str, str]:
     A row that is gone has none. Of a name that is encoded over a longer stretch the
     beginning of the row is shown.
     """
+    if not places:
+        return {}
     matcher = second_search.matcher_of(person)
     by_table: dict[str, dict[str, str]] = defaultdict(dict)
     for where in places:

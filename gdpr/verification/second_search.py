@@ -69,6 +69,11 @@ ONLY_FIRST: Final = gettext_noop(
     " else has too and telephone numbers written without + or 0 where no word says"
     " that they are one were sought by the first matcher only."
 )
+SEALED: Final = gettext_noop(
+    "Letters about other people's requests, where these go, identifiers that wait for a"
+    " remote provider, and secrets: they are encrypted in the database and were not"
+    " decrypted for the search."
+)
 # Between the row and the row that it belongs to.
 _OF: Final = " of "
 _MARKS: Final = (memory_files.LINES_MARK, memory_files.CARD_MARK)
@@ -127,7 +132,7 @@ def search(person: Person, report: Report, beat: Beat = no_beat) -> None:
             rows=report.rows, tables=report.tables, files=count, count=len(matcher)
         )
     )
-    report.remains += [ACTED, LOGINS, ONLY_FIRST]
+    report.remains += [ACTED, LOGINS, ONLY_FIRST, SEALED]
 
 
 # ── Rows ─────────────────────────────────────────────────────────────────────

@@ -271,15 +271,16 @@ def places(detail: CaseDetail) -> list[Place]:
     )
     searched = bool(residue) and detail.case.state in ("complete", "partial")
     return [
-        Place(place, _after(traces[place["name"]]) if searched else None)
+        Place(place, _after(place, traces[place["name"]]) if searched else None)
         for place in detail.plan.body.get("holders", [])
     ]
 
 
-def _after(traces: int) -> tuple[str, str]:
-    if not traces:
-        return "green", gettext("Clean")
-    return "yellow", gettext("{count} found").format(count=decimal(traces, 0))
+def _after(place: dict[str, Any], traces: int) -> tuple[str, str]:
+    if traces:
+        return "yellow", gettext("{count} found").format(count=decimal(traces, 0))
+    # What was kept is not clean, though the search left it out.
+    return ("idle", gettext("Kept")) if place["keep"] else ("green", gettext("Clean"))
 
 
 def _extensions(case: Case, detail: CaseDetail) -> list[Extension]:

@@ -61,7 +61,8 @@ def person(user: User, role: str, workspace_id: str) -> Actor:
 def _refuse_suppressed(workspace_id: str, names: Sequence[str]) -> None:
     """Raise Conflict ``subject_suppressed`` for a crew or agent named after somebody.
 
-    A single word is no person: ``support`` may be a handle of somebody.
+    A single word is no handle: ``support`` may be one of somebody. It may be a first
+    name and a surname written together.
     """
     people = [name for name in names if name and not name.isalnum()]
     subject_linker.refuse(workspace_id, names, people)

@@ -164,6 +164,8 @@ TESTS: Final = {
     "test_a_column_that_is_kept_for_a_reason_is_no_trace",
     "gdpr.verification.second_search.LOGINS": "tests/gdpr/test_second_search.py::"
     "test_a_column_that_is_kept_for_a_reason_is_no_trace",
+    "gdpr.verification.second_search.SEALED": _LETTERS
+    + "test_letters_of_somebody_else_stay_and_are_not_opened",
     "gdpr.verification.second_search.ONLY_FIRST": "tests/gdpr/test_second_search.py::"
     "test_somebody_with_the_same_name_is_nobodys_trace",
     "gdpr.verification.server_files.UNREADABLE": _LOG

@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from gdpr import audit_log, erasure, lost_keys
 from gdpr.cases import correspondence, dry_run
+from gdpr.cases import workflow as cases
 from gdpr.certificates import issue as certificates
 from gdpr.data_map import letters as letter_place
 from gdpr.data_map import registry
@@ -24,9 +26,11 @@ from gdpr.models import (
     LetterTemplate,
     Subject,
 )
+from gdpr.verification import second_search
 from tests.gdpr import erasing, kit, letter_kit
 from tests.gdpr.certified import content_of
 from tests.gdpr.erasing import MAIL, NAME
+from tests.web.test_privacy_pages import text
 from tests.world import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -64,6 +68,14 @@ def test_an_erasure_keeps_what_was_sent_and_says_so(shared_world: World) -> None
     assert not Letter.objects.filter(pk=actions_letter.pk).exists()
     assert NAME in Letter.objects.get(pk=letter.pk).opened()["body"]
 
+    page = text(world.page("compliance").get(reverse("privacy:case", args=[case.pk])))
+    for words in (
+        letter_place.ADDRESS,
+        "proof that it was answered",
+        'band idle">Kept',
+    ):
+        assert words in page
+
     # Nothing but the sealed address knows the person any more, and it can be answered.
     draft = drafts.make(closed_case, "done", "en", by=by, site="https://memory.example")
     assert draft.body.startswith(f"Dear {NAME},")
@@ -76,6 +88,26 @@ def test_an_erasure_keeps_what_was_sent_and_says_so(shared_world: World) -> None
         assert words in draft.body
     german = drafts.make(closed_case, "done", "de", by=by)
     assert "Folgendes bleibt" in german.body
+
+
+def test_a_certificate_counts_letters_and_addresses_newer_than_the_plan(
+    shared_world: World,
+) -> None:
+    world, by = shared_world, shared_world.actor("compliance")
+    case = erasing.opened(world, erasing.maria(world))
+    plan = dry_run.make(case, by=by)
+    letter_kit.addressed(world, case, name=NAME, email=MAIL)
+    letter = sending.by_post(letter_kit.letter(world, case), by=by)
+    fresh = Case.objects.get(pk=case.pk)
+    phrase = cases.phrase(fresh, plan.plan_hash)
+    started = erasure.start(fresh, plan.plan_hash, phrase, by=by)
+    erasure.run(started.workspace_id, started.pk)
+    content = content_of(certificates.of_case(by, Case.objects.get(pk=case.pk)))
+    reasons = {line["sentence"]: line["rows"] for line in content["kept"]["rows"]}
+    sentence = letter_place.PROOF.format(day=letter.keep_until)
+    assert reasons == {sentence: 1, letter_place.ADDRESS: 1}
+    assert content["holders"]["letters"]["kept"] == 2
+    assert content["verdict"] == "complete_except"
 
 
 def test_the_address_ends_by_itself(shared_world: World) -> None:
@@ -92,13 +124,16 @@ def test_the_address_ends_by_itself(shared_world: World) -> None:
     assert not Letter.objects.exists()
 
 
-def test_letters_of_somebody_else_stay(shared_world: World) -> None:
-    world = shared_world
+def test_letters_of_somebody_else_stay_and_are_not_opened(shared_world: World) -> None:
+    world, by = shared_world, shared_world.actor("compliance")
     otto, maria = erasing.otto(world), erasing.maria(world)
     case = letter_kit.addressed(world, erasing.opened(world, otto))
-    letter = letter_kit.letter(world, case)
-    erasing.erased(world, maria)
-    assert Letter.objects.filter(pk=letter.pk).exists()
+    letter = letter_kit.letter(world, case, body=f"{NAME} will answer you.")
+    done = erasing.erased(world, maria)
+    assert NAME in Letter.objects.get(pk=letter.pk).opened()["body"]
+    content = content_of(certificates.of_case(by, done))
+    not_searched = [line["sentence"] for line in content["not_searched"]]
+    assert second_search.SEALED in not_searched
     assert Correspondence.objects.filter(case=case).exists()
 
 

@@ -107,6 +107,20 @@ def test_a_case_corrects_every_place_and_proves_it(shared_world: World) -> None:
     assert WRONG not in payload.summary + payload.payload_text
 
 
+def test_entries_without_the_wrong_words_leave_no_trace(shared_world: World) -> None:
+    world = shared_world
+    maria = erasing.maria(world)
+    linked_entry = world.entry("Two boats were paid twice", subjects=(MAIL,))
+    correction = {"wrong": MAIL.partition("@")[0], "right": "Marianne"}
+    case = erasing.opened(world, maria, CaseKind.RECTIFICATION, correction=correction)
+    case = erasing.started(world, case)
+    erasure.run(case.workspace_id, case.pk)
+    case.refresh_from_db()
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
+    linked_entry.refresh_from_db()
+    assert linked_entry.redacted_at is None
+
+
 def _files_say_the_right_thing() -> None:
     live = Path(settings.DATA_DIR) / "files"
     texts = [path.read_text() for path in live.rglob("*.md")]

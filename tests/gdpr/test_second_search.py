@@ -254,3 +254,18 @@ def test_the_report_says_how_many_rows_were_read(shared_world: World) -> None:
     (sentence,) = report.methods
     assert sentence.startswith(f"{report.rows} rows of {report.tables} tables")
     assert second_search.ACTED in report.remains
+
+
+def test_a_plan_without_reported_rows_reads_no_table_raw(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[str] = []
+
+    def tables() -> list[raw_rows.RawTable]:
+        reads.append("read")
+        return []
+
+    monkeypatch.setattr(raw_rows, "tables", tables)
+    case = erasing.opened(shared_world, erasing.maria(shared_world))
+    dry_run.make(case, by=shared_world.actor("compliance"))
+    assert reads == []

@@ -57,14 +57,23 @@ def test_a_way_in_keeps_no_suppressed_name(world: World, name: str) -> None:
         ("web", "TWFyaWEgS2VsbGVy", False),
         ("keller-maria", "", False),
         ("m-keller", "", False),
+        ("mariakeller", "", False),
+        ("web", "kellermaria", False),
         ("support", "", True),
+        ("lilian", "", True),
+        ("mariakellers", "", True),
         ("keller", "The crew of Keller", True),
     ],
 )
 def test_no_crew_or_agent_is_named_after_them(
     world: World, slug: str, name: str, is_kept: bool
 ) -> None:
-    _suppressed(world, ("name", "Maria Keller"), ("handle", "support"))
+    _suppressed(
+        world,
+        ("name", "Maria Keller"),
+        ("handle", "support"),
+        ("name", "Li Lian"),
+    )
     by = world.actor("owner")
     crew = world.crews["billing"]
 
