@@ -50,6 +50,18 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name != "place"}
 
 
+_NUMBER: Final = {"type": "integer", "minimum": 0}
+_OTHER_PEOPLE: Final = {
+    "type": "object",
+    "required": ["covered", "unsure", "left_readable"],
+    "properties": {
+        "covered": {"type": "object", "additionalProperties": _NUMBER},
+        "unsure": _NUMBER,
+        "left_readable": _NUMBER,
+    },
+}
+
+
 def schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of the document."""
     text = {"type": "string"}
@@ -58,16 +70,6 @@ def schema() -> dict[str, Any]:
         "type": "object",
         "required": ["kind", "value"],
         "properties": {"kind": text, "value": text},
-    }
-    number = {"type": "integer", "minimum": 0}
-    other_people = {
-        "type": "object",
-        "required": ["covered", "unsure", "left_readable"],
-        "properties": {
-            "covered": {"type": "object", "additionalProperties": number},
-            "unsure": number,
-            "left_readable": number,
-        },
     }
     person = {
         "type": "object",
@@ -81,20 +83,13 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A person's data",
         "type": "object",
-        "required": [
-            "format",
-            "version",
-            "exported_at",
-            "person",
-            "other_people",
-            "data",
-        ],
+        "required": "format version exported_at person other_people data".split(),
         "properties": {
             "format": {"const": FORMAT},
             "version": {"const": VERSION},
             "exported_at": {"type": "string", "format": "date-time"},
             "person": person,
-            "other_people": other_people,
+            "other_people": _OTHER_PEOPLE,
             "data": {
                 "type": "object",
                 "required": list(PLACES),

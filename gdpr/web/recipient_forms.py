@@ -23,7 +23,10 @@ class ContactForm(forms.Form):
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),
     )
     language = forms.ChoiceField(
-        label=gettext_lazy("Language of the notice"), choices=settings.LANGUAGES
+        label=gettext_lazy("Language of the notice"),
+        choices=settings.LANGUAGES,
+        # Each is called as it calls itself.
+        widget=forms.Select(attrs={"translate": "no"}),
     )
 
 

@@ -39,16 +39,16 @@ def _words(text: str, *, sure: bool | None = None) -> list[tuple[str, str]]:
 # ── How well ─────────────────────────────────────────────────────────────────
 def test_people_are_found_in_five_languages() -> None:
     total: Counter[str] = Counter()
-    whole: Counter[str] = Counter()
+    hits: Counter[str] = Counter()
     surely: Counter[str] = Counter()
     for sentence in detection_sentences.sentences():
         spans = find(sentence.text)
         sure_spans = [span for span in spans if span.surely]
         for start, end, kind in sentence.marks:
             total[kind] += 1
-            whole[kind] += _covers(sentence.text, spans, start, end)
+            hits[kind] += _covers(sentence.text, spans, start, end)
             surely[kind] += _covers(sentence.text, sure_spans, start, end)
-    assert {kind: whole[kind] / total[kind] for kind in total} == pytest.approx(
+    assert {kind: hits[kind] / total[kind] for kind in total} == pytest.approx(
         dict.fromkeys(total, 1.0), abs=0.05
     )
     assert surely["name"] / total["name"] >= 0.8
@@ -83,7 +83,7 @@ def test_texts_about_work_name_nobody() -> None:
 def test_the_form_of_a_word_says_how_sure_it_is(
     text: str, word: str, *, sure: bool
 ) -> None:
-    assert word in [written for _, written in _words(text, sure=sure)]
+    assert word in [match for _, match in _words(text, sure=sure)]
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_a_number_with_wrong_check_digits_is_nobodys(text: str) -> None:
 def test_of_two_that_overlap_the_sure_one_stays() -> None:
     unsure = Span(0, 9, Kind.NAME, surely=False)
     sure = Span(4, 7, Kind.EMAIL, surely=True)
-    beside = Span(10, 12, Kind.PHONE, surely=False)
-    assert without_overlaps([beside, unsure, sure]) == [sure, beside]
+    phone = Span(10, 12, Kind.PHONE, surely=False)
+    assert without_overlaps([phone, unsure, sure]) == [sure, phone]
 
 
 # ── Any text ─────────────────────────────────────────────────────────────────
@@ -151,16 +151,16 @@ def test_a_sentence_that_can_name_nobody_costs_no_model(
 def test_what_the_model_skips_hides_nobody() -> None:
     """As much is found between dull sentences as where the model reads them all."""
     lines = list(detection_sentences.sentences())
-    whole = 0
+    hits = 0
     for sentence in lines:
         text = DULL + sentence.text + " " + DULL
         spans = find(text)
-        whole += sum(
+        hits += sum(
             _covers(text, spans, len(DULL) + start, len(DULL) + end)
             for start, end, _ in sentence.marks
         )
     total = sum(len(sentence.marks) for sentence in lines)
-    assert whole >= total - 1
+    assert hits >= total - 1
 
 
 @pytest.mark.parametrize(

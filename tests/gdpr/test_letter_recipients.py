@@ -20,7 +20,7 @@ TOLD_AT = datetime(2026, 5, 3, 12, tzinfo=UTC)
 
 EVENTS = "(a receiver of events)"
 NOT_YET = "we have not told them about your request yet"
-TOLD = {
+LINES = {
     f"a.example {EVENTS}: may have received": NOT_YET,
     f"b.example {EVENTS}: received": "we told them about your request on 3 May 2026",
     f"c.example {EVENTS}: received": NOT_YET.replace("have not told", "could not tell"),
@@ -65,7 +65,7 @@ def test_a_letter_says_who_was_told_and_what_they_answered(world: World) -> None
         shop, "disproportionate", "A thousand", by=world.actor("compliance")
     )
     assert lines(world, case) == [
-        f"- {who} something about you; {notice}" for who, notice in TOLD.items()
+        f"- {name} something about you; {notice}" for name, notice in LINES.items()
     ]
     actions.answer(row, NewAnswer(answer="refused"), by=world.actor("compliance"))
     assert lines(world, case, "de")[1] == (
