@@ -89,6 +89,7 @@ def _appending(workspace: BenchWorkspace) -> Iterator[dict[str, Any]]:
         [sys.executable, "-m", "crewship_memory.bench.appender", workspace.token],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        cwd=settings.BASE_DIR,
         env=os.environ | {"DJANGO_SETTINGS_MODULE": "crewship_memory.settings"},
     )
     time.sleep(3)
