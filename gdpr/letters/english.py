@@ -85,7 +85,7 @@ RECIPIENTS: Final[dict[str, Any]] = {
 }
 
 _ENDING: Final = (
-    "Yours faithfully\n\n{controller}\n{controller_contact}\n"
+    "Kind regards\n\n{controller}\n{controller_contact}\n"
     "Our data protection officer: {dpo_contact}"
 )
 _COMPLAINT: Final = (
