@@ -45,6 +45,7 @@ class Corrector(Matcher):
         super().__init__([])
         self.names_known = (Name(base.subject_id, KIND, wrong),)
         self._base, self._right = base, right
+        self._is_address = "@" in wrong
         words = map(re.escape, wrong.split())
         self._wrong = re.compile(r"(?<!\w)" + r"\s+".join(words) + r"(?!\w)", re.I)
 
@@ -72,9 +73,10 @@ class Corrector(Matcher):
     def sign_of_value(self, value: object) -> Sign:
         """Return how surely a value with the wrong words means the person.
 
-        An address is no text to correct, though its parts may be the wrong words.
+        Parts of an address are not corrected, only a whole address that is wrong.
         """
-        return Sign.NONE if "@" in str(value) else self.sign(str(value))
+        is_other_address = "@" in str(value) and not self._is_address
+        return Sign.NONE if is_other_address else self.sign(str(value))
 
     def only_sure(self) -> Matcher:
         """Return itself: it has no unsure names."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gdpr import erasure
 from gdpr.data_map import row_text
 from gdpr.data_map.base import Person
-from gdpr.matching.matcher import Matcher, Name
+from gdpr.matching.matcher import Matcher, Name, Sign
 from gdpr.models import Case, CaseKind, CaseState, Certificate, Subject
 from gdpr.subjects import rectification
 from memory.files import tools
@@ -119,6 +119,12 @@ def test_entries_without_the_wrong_words_leave_no_trace(shared_world: World) -> 
     assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     linked_entry.refresh_from_db()
     assert linked_entry.redacted_at is None
+
+
+def test_an_address_is_corrected_as_a_whole_and_not_by_its_parts() -> None:
+    corrector, word = rectification.Corrector, MAIL.partition("@")[0]
+    assert corrector(_base(), word, "Marianne").sign_of_value(MAIL) is Sign.NONE
+    assert corrector(_base(), MAIL, "m@new.example").sign_of_value(MAIL) is Sign.SURE
 
 
 def _files_say_the_right_thing() -> None:
