@@ -151,8 +151,15 @@ def in_files(text: str) -> dict[str, int]:
 
 
 def in_folders(text: str) -> dict[str, int]:
-    """Return ``in_files`` without the database's own files."""
-    return {path: n for path, n in in_files(text).items() if "/" in path}
+    """Return ``in_files`` without the database's own files and the keys.
+
+    Keys are random characters, which now and then spell a short word.
+    """
+    return {
+        path: n
+        for path, n in in_files(text).items()
+        if "/" in path and not path.startswith("keys/")
+    }
 
 
 def files() -> Iterator[Path]:
