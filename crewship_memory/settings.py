@@ -13,7 +13,7 @@ from typing import Any
 
 import environ
 
-from crewship_memory import client_address, data_folder, logs
+from crewship_memory import applications, client_address, data_folder, logs
 from crewship_memory.sqlite3 import options
 from memory.installation import key_files
 
@@ -102,78 +102,10 @@ ROOT_URLCONF = "crewship_memory.urls"
 WSGI_APPLICATION = "crewship_memory.wsgi.application"
 APPEND_SLASH = True
 
-INSTALLED_APPS = [
-    "crewship_memory.apps.CrewshipMemoryConfig",
-    "memory.apps.MemoryConfig",
-    "episodic.apps.EpisodicConfig",
-    "gdpr.apps.GdprConfig",
-    "django.contrib.admin",
-    "django.contrib.auth",
-    "django.contrib.contenttypes",
-    "django.contrib.sessions",
-    "django.contrib.messages",
-    "django.contrib.staticfiles",
-    "allauth",
-    "allauth.account",
-    "allauth.mfa",
-    "django_htmx",
-    "django_structlog",
-    "template_partials",
-    "csp",
-    "ninja",
-]
-
-MIDDLEWARE = [
-    "crewship_memory.client_address.ClientAddressMiddleware",
-    "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
-    "crewship_memory.middleware.language.LanguageMiddleware",
-    "crewship_memory.middleware.request_limits.RequestLimitsMiddleware",
-    "crewship_memory.middleware.anonymous_throttle.AnonymousThrottleMiddleware",
-    "crewship_memory.middleware.content_policy.ContentPolicyMiddleware",
-    "crewship_memory.middleware.write_guard.WriteGuard",
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "allauth.account.middleware.AccountMiddleware",
-    "django_htmx.middleware.HtmxMiddleware",
-    "crewship_memory.middleware.actor.RequestLogMiddleware",
-    "crewship_memory.middleware.actor.ActorMiddleware",
-]
-
-TAGS_OF_LANGUAGES = ("django.templatetags.i18n", "django.templatetags.l10n")
-TEMPLATES: list[dict[str, Any]] = [
-    {
-        "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
-        "APP_DIRS": True,
-        "OPTIONS": {
-            "context_processors": [
-                "django.template.context_processors.request",
-                "django.contrib.auth.context_processors.auth",
-                "django.contrib.messages.context_processors.messages",
-                "django.template.context_processors.i18n",
-                "crewship_memory.middleware.actor.frame",
-            ],
-            "builtins": ["crewship_memory.templatetags.ui", *TAGS_OF_LANGUAGES],
-        },
-    }
-]
-
-CONTENT_SECURITY_POLICY = {
-    "DIRECTIVES": {
-        "default-src": ["'self'"],
-        "img-src": ["'self'", "data:"],
-        "object-src": ["'none'"],
-        "base-uri": ["'self'"],
-        "form-action": ["'self'"],
-        "frame-ancestors": ["'none'"],
-    }
-}
+INSTALLED_APPS = applications.INSTALLED_APPS
+MIDDLEWARE = applications.MIDDLEWARE
+TEMPLATES = applications.templates(BASE_DIR)
+CONTENT_SECURITY_POLICY = applications.CONTENT_SECURITY_POLICY
 
 # ── Signing in ───────────────────────────────────────────────────────────────
 AUTH_USER_MODEL = "memory.User"
