@@ -78,6 +78,9 @@ class RecallCheckRun(models.Model):
     """One run of a check: which expected entries were missing, and why."""
 
     id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(
+        Workspace, models.CASCADE, related_name="+", db_index=False
+    )
     recall_check = models.ForeignKey(
         RecallCheck, models.CASCADE, related_name="runs", db_index=False
     )

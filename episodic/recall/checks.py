@@ -289,7 +289,8 @@ def _run(check: RecallCheck, by: Actor) -> RecallCheckRun:
     # What a run found is stored, so it is in English whoever asked for it.
     with translation.override(settings.LANGUAGE_CODE):
         run = _judge(check, by)
-    run.recall_check, run.model = check, engine.embedder().model or ""
+    run.workspace_id, run.recall_check = check.workspace_id, check
+    run.model = engine.embedder().model or ""
     with transaction.atomic():
         if run.result == Result.BROKEN and _is_news(check, run):
             _record(check, run, by)

@@ -146,7 +146,6 @@ RECALL_CHECKS: Final = TableHolder(
         model=RecallCheckRun,
         words=("missing", "note"),
         rule=Rule.MASKED,
-        workspace="recall_check__workspace_id",
         at="ran_at",
     ),
 )

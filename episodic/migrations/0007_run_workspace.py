@@ -1,0 +1,46 @@
+import django.db.models.deletion
+from django.db import migrations, models
+from django.db.models import OuterRef, Subquery
+
+
+def fill(apps, _schema_editor):
+    """Take the workspace of each run from its check."""
+    check = apps.get_model("episodic", "RecallCheck")
+    run = apps.get_model("episodic", "RecallCheckRun")
+    of_check = check.objects.filter(pk=OuterRef("recall_check_id"))
+    run.objects.update(workspace_id=Subquery(of_check.values("workspace_id")[:1]))
+
+
+class Migration(migrations.Migration):
+    # PostgreSQL alters no table whose foreign keys are still to be checked.
+    atomic = False
+
+    dependencies = [
+        ("episodic", "0005_memory_map"),
+        ("memory", "0008_import_lines"),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name="recallcheckrun",
+            name="workspace",
+            field=models.ForeignKey(
+                db_index=False,
+                null=True,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="+",
+                to="memory.workspace",
+            ),
+        ),
+        migrations.RunPython(fill, migrations.RunPython.noop),
+        migrations.AlterField(
+            model_name="recallcheckrun",
+            name="workspace",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="+",
+                to="memory.workspace",
+            ),
+        ),
+    ]

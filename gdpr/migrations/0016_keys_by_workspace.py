@@ -1,0 +1,22 @@
+"""On PostgreSQL: the workspace first in every key of a table that has one."""
+
+from django.db import migrations
+
+from memory import distribution
+
+
+def rekey(_apps, schema_editor):
+    """Put the workspace first in the keys of all tables that exist by now."""
+    if schema_editor.connection.vendor == "postgresql":
+        with schema_editor.connection.cursor() as cursor:
+            distribution.rekey(cursor)
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("gdpr", "0014_covered_words"),
+        ("memory", "0008_import_lines"),
+        ("episodic", "0007_run_workspace"),
+    ]
+
+    operations = [migrations.RunPython(rekey, migrations.RunPython.noop)]
