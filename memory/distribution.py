@@ -200,7 +200,7 @@ def faults(cursor: Any) -> list[str]:
         begins = constraint.columns[:1] == [COLUMN]
         if constraint.table not in tables:
             is_fault = constraint.is_foreign and constraint.target in tables
-            text = "a table that is copied refers to one that is divided"
+            text = "it is copied and refers to what is divided"
         elif constraint.is_foreign:
             is_fault = constraint.target in tables and not (
                 begins and constraint.target_columns[:1] == [COLUMN]

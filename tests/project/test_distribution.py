@@ -44,9 +44,8 @@ def test_each_table_follows_the_rule(db: None) -> None:
             "journal_entries: the unique index odd does not begin with workspace_id.",
         ),
         (
-            "ALTER TABLE agents ADD CONSTRAINT odd FOREIGN KEY (workspace_id, id)"
-            + " REFERENCES journal_entries NOT VALID",
-            "agents: odd: a table that is copied refers to one that is divided.",
+            "ALTER TABLE users ADD FOREIGN KEY (id) REFERENCES memory_maps",
+            "users: users_id_fkey: it is copied and refers to what is divided.",
         ),
     ],
     ids=["key", "no key", "index", "reference"],
