@@ -87,6 +87,8 @@ def test_the_page_of_the_checks_shows_them_in_german(world: World) -> None:
     assert stored not in text
     check = RecallCheck.objects.get()
     note = ranking._UNAVAILABLE.format(reason="timeout")
-    RecallCheckRun.objects.create(recall_check=check, result="refused", note=note)
+    RecallCheckRun.objects.create(
+        workspace_id=check.workspace_id, recall_check=check, result="refused", note=note
+    )
     text = page(world)
     assert "Rangliste nach Bedeutung nicht verfügbar (timeout): nur Wörter" in text

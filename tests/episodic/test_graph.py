@@ -62,15 +62,21 @@ def test_edges_between_neighbours_and_of_two_kinds_are_in_it(world: World) -> No
 
 def test_what_may_not_be_seen_is_neither_drawn_nor_counted(world: World) -> None:
     root, restricted, erased, behind = (world.entry() for _ in range(4))
-    foreign = world.entry(by="olga")
     tie(root, restricted)
     tie(restricted, behind)
     tie(root, erased)
+    visibility.restrict(world.acme.id, [restricted.id])
+    JournalEntry.objects.filter(pk=erased.pk).update(erased_at=timezone.now())
+    assert graph(world, root) == Graph(root)
+
+
+@pytest.mark.sqlite
+def test_an_edge_to_another_workspace_is_not_drawn(world: World) -> None:
+    """PostgreSQL refuses such a row."""
+    root, foreign = world.entry(), world.entry(by="olga")
     MemoryRelation.objects.create(
         workspace=world.acme, src=root, dst=foreign, relation="similar", weight=0.9
     )
-    visibility.restrict(world.acme.id, [restricted.id])
-    JournalEntry.objects.filter(pk=erased.pk).update(erased_at=timezone.now())
     assert graph(world, root) == Graph(root)
 
 

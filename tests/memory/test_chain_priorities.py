@@ -36,7 +36,9 @@ def test_a_changed_ledger_is_a_break(world: World, field: str) -> None:
     assert "priority_break" in kinds(world)
 
 
+@pytest.mark.sqlite
 def test_a_ledger_row_of_another_workspace_explains_nothing(world: World) -> None:
+    """PostgreSQL refuses such a row."""
     row = world.entry()
     journal.prioritise(row, Priority.PIN, "", by=world.actor("operator"))
     assert verify(world).ok
