@@ -44,8 +44,8 @@ def test_each_table_follows_the_rule(db: None) -> None:
             "journal_entries: the unique index odd does not begin with workspace_id.",
         ),
         (
-            "ALTER TABLE auth_group ADD odd varchar(32) REFERENCES memory_maps",
-            "auth_group: auth_group_odd_fkey: it is copied and refers to what is divided.",
+            "ALTER TABLE users ADD odd varchar(32) REFERENCES memory_maps",
+            "users: users_odd_fkey: it is copied and refers to what is divided.",
         ),
     ],
     ids=["key", "no key", "index", "reference"],
