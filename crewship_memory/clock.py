@@ -9,7 +9,7 @@ import structlog
 from celery.beat import ScheduleEntry, Scheduler
 from django.db import DatabaseError, connections
 
-from memory.jobs import backlogs, pulses
+from memory.jobs import backlogs, pulses, queues
 
 log = structlog.get_logger(__name__)
 
@@ -39,12 +39,9 @@ class Clock(Scheduler):
 
     def apply_entry(self, entry: ScheduleEntry, producer: Any = None) -> None:
         """Send a task, unless so many wait already that one more sets nothing going."""
-        queue = entry.options.get("queue") or self._route_of(entry.task)
+        queue = (entry.options or {}).get("queue") or queues.ROUTES[str(entry.task)]
         if not backlogs.is_full(queue):
             super().apply_entry(entry, producer=producer)
-
-    def _route_of(self, task: str) -> str:
-        return str(self.app.conf.task_routes[task]["queue"])
 
     def close(self) -> None:
         """End, and say that no clock runs here any more."""

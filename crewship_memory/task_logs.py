@@ -21,9 +21,8 @@ IDS: Final = ("request_id", "run_id")
 @modify_context_before_task_publish.connect
 def keep_ids(context: dict[str, Any], **_: Any) -> None:
     """Leave of what the sender's lines carry the ids alone."""
-    ids = {name: context[name] for name in IDS if name in context}
-    context.clear()
-    context.update(ids)
+    for name in set(context) - set(IDS):
+        del context[name]
 
 
 @bind_extra_task_metadata.connect

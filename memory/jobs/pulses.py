@@ -79,8 +79,8 @@ def missing() -> list[str]:
         return []
     rows = list(live())
     counts = served_by(rows)
-    unserved = [name for name, count in counts.items() if not count]
-    sentences = [f"No worker serves the queue {name}." for name in unserved]
+    unserved = ", ".join(name for name, count in counts.items() if not count)
+    sentences = [f"No worker serves the queue {unserved}."] if unserved else []
     if not any(row.is_clock for row in rows):
         sentences.append("No clock runs: nothing is done by schedule.")
     return sentences

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,7 +13,7 @@ from django.utils.translation import gettext, gettext_noop
 from memory.jobs import backlogs, pulses, queues
 from memory.jobs import registry as jobs
 from memory.jobs.backlogs import Backlog
-from memory.models import JobRun, RunState
+from memory.models import JobRun, RunState, WorkerProcess
 from memory.rules.permissions import Actor
 
 # What the page calls them.
@@ -36,10 +36,18 @@ class QueueRow:
     backlog: Backlog | None
     running: tuple[str, ...]
 
+
+@dataclass(frozen=True, slots=True)
+class QueuesOverview:
+    """Every queue, and whether a clock runs."""
+
+    rows: list[QueueRow]
+    has_clock: bool
+
     @property
-    def is_served(self) -> bool:
-        """Whether a live worker takes from it."""
-        return bool(self.processes)
+    def unserved(self) -> list[QueueRow]:
+        """The queues that nobody serves."""
+        return [row for row in self.rows if not row.processes]
 
 
 def _running(actor: Actor) -> dict[str, list[str]]:
@@ -54,17 +62,9 @@ def _running(actor: Actor) -> dict[str, list[str]]:
     return titles
 
 
-def rows(actor: Actor) -> list[QueueRow]:
-    """Return every queue; none where nothing is known of any."""
-    actor.require("jobs.read")
-    processes = list(pulses.live())
-    if not processes and not settings.REDIS_URL:
-        return []
-    counts, known, running = (
-        pulses.served_by(processes),
-        backlogs.read(),
-        _running(actor),
-    )
+def _rows(actor: Actor, processes: Sequence[WorkerProcess]) -> list[QueueRow]:
+    counts, running = pulses.served_by(processes), _running(actor)
+    known = backlogs.read()
     return [
         QueueRow(
             name=name,
@@ -77,6 +77,11 @@ def rows(actor: Actor) -> list[QueueRow]:
     ]
 
 
-def unserved(rows_now: Iterable[QueueRow]) -> list[QueueRow]:
-    """Return the queues that nobody serves."""
-    return [row for row in rows_now if not row.is_served]
+def overview(actor: Actor) -> QueuesOverview | None:
+    """Return every queue; None where nothing is known of any."""
+    actor.require("jobs.read")
+    processes = list(pulses.live())
+    if not processes and not settings.REDIS_URL:
+        return None
+    has_clock = any(process.is_clock for process in processes)
+    return QueuesOverview(_rows(actor, processes), has_clock)

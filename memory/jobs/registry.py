@@ -200,7 +200,7 @@ def tick(now: datetime | None = None, queue: str | None = None) -> list[JobRun]:
     Those of one queue, or of all.
     """
     schema_version.guard()
-    moment, runs = now or timezone.now(), []
+    moment, runs = now or timezone.now(), list[JobRun]()
     for job in _in_queue(queue):
         if job.interval is not None:
             slot = slots.by_interval(job.interval, moment)
