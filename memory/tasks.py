@@ -10,7 +10,7 @@ from celery import shared_task
 
 from memory import journal_upload, records, webhooks, workspace_settings
 from memory.files import reconcile, versions
-from memory.jobs import dispatch, housekeeping
+from memory.jobs import dispatch, housekeeping, time_box
 from memory.jobs import registry as jobs
 from memory.jobs.queues import one_at_a_time
 from memory.jobs.registry import ALL_WORKSPACES, Outcome
@@ -64,7 +64,7 @@ def merge_word_indexes(_home: str) -> Outcome:
     return Outcome(
         {
             "merge_steps": housekeeping.merge_word_indexes(),
-            "entries_filled": storage.fill(),
+            "entries_filled": storage.fill(time_box.is_over),
             "changes_dropped": storage.trim(),
         }
     )

@@ -1,8 +1,9 @@
 """How long a piece of work may go on before it lets others in.
 
 Work that takes its time asks ``is_over`` between two batches and returns when it is:
-what it did is committed, and what is left is found in the database. Outside a box only
-the end of the process makes it over, so that a command runs to its end.
+what it did is committed, and what is left is found in the database. Work that would
+begin anew asks ``is_ending``. Outside a box only the end of the process makes it over,
+so that a command runs to its end.
 """
 
 from __future__ import annotations
@@ -28,11 +29,10 @@ class TimeBox:
     start: float = field(default_factory=time.monotonic)
     is_cut: bool = False
 
-    def is_over(self) -> bool:
-        """Whether the work has to return now; it does when it is told so."""
-        if ending.is_set() or time.monotonic() - self.start >= self.seconds:
-            self.is_cut = True
-        return self.is_cut
+    @property
+    def is_used_up(self) -> bool:
+        """Whether the seconds are over."""
+        return time.monotonic() - self.start >= self.seconds
 
 
 # Set when the process was asked to end: every box is over then.
@@ -51,7 +51,22 @@ def of(seconds: float) -> Iterator[TimeBox]:
         _current.reset(token)
 
 
+def is_ending() -> bool:
+    """Whether the process ends; work that is told so returns, and leaves a rest."""
+    return _cut(only_if=ending.is_set())
+
+
 def is_over() -> bool:
-    """Whether the work that asks has to return; whoever is told so leaves a rest."""
+    """Whether the time of the work that asks is over, or the process ends.
+
+    Work that is told so returns, and leaves a rest.
+    """
     box = _current.get()
-    return box.is_over() if box is not None else ending.is_set()
+    return _cut(only_if=ending.is_set() or (box is not None and box.is_used_up))
+
+
+def _cut(*, only_if: bool) -> bool:
+    box = _current.get()
+    if only_if and box is not None:
+        box.is_cut = True
+    return only_if
