@@ -10,6 +10,7 @@ import secrets
 from typing import Any, Final
 
 import structlog
+from django.dispatch import receiver
 from django_structlog.celery.signals import (
     bind_extra_task_metadata,
     modify_context_before_task_publish,
@@ -18,14 +19,14 @@ from django_structlog.celery.signals import (
 IDS: Final = ("request_id", "run_id")
 
 
-@modify_context_before_task_publish.connect
+@receiver(modify_context_before_task_publish)
 def keep_ids(context: dict[str, Any], **_: Any) -> None:
     """Leave of what the sender's lines carry the ids alone."""
     for name in set(context) - set(IDS):
         del context[name]
 
 
-@bind_extra_task_metadata.connect
+@receiver(bind_extra_task_metadata)
 def bind_task(task: Any, **_: Any) -> None:
     """Bind the task's name, and an id of its own where no request caused it."""
     structlog.contextvars.bind_contextvars(task=task.name)

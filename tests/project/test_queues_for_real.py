@@ -1,0 +1,184 @@
+"""Web, workers and clock as processes with Redis: what they share, log, and leave."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from crewship_memory.bench.dataset import Writer
+from episodic.index import sweep as index
+from episodic.models import Embedding, State
+from gdpr.models import Case, CaseState
+from memory.journal import append as journal
+from memory.models import JobRun, JournalEntry, WorkerProcess
+from tests import waiting
+from tests.gdpr import erasing
+from tests.project.machines import Machines, children_of
+from tests.world import World
+
+pytestmark = pytest.mark.slow
+WAITING = 20_000
+
+
+@pytest.fixture
+def machines(shared_world: World, tmp_path: Path) -> Iterator[Machines]:
+    installation = Machines(tmp_path)
+    try:
+        installation.start_redis()
+        yield installation
+    finally:
+        installation.kill_all()
+
+
+def let_wait(world: World, count: int) -> None:
+    """Append entries that are embedded, and queue all of them."""
+    entries = Writer().entries(count)
+    while batch := list(itertools.islice(entries, 1_000)):
+        journal.write(batch, by=world.system())
+    index.discover(world.acme.id)
+
+
+def pending() -> int:
+    return Embedding.objects.filter(state=State.PENDING).count()
+
+
+def append(url: str, world: World) -> str:
+    """Append an entry over HTTP; return its id."""
+    reply = httpx.post(
+        f"{url}/api/v1/journal",
+        headers={"Authorization": f"Bearer {world.tokens['ada']}"},
+        json={"entry_type": "peer.escalation", "summary": "The harbour is closed"},
+    )
+    assert reply.status_code == 201, reply.text
+    return str(reply.json()["id"])
+
+
+# ── Logs ─────────────────────────────────────────────────────────────────────
+def test_the_lines_of_a_task_name_the_request_that_caused_it(
+    machines: Machines, shared_world: World
+) -> None:
+    machines.worker()
+    url = machines.web()
+    entry_id = append(url, shared_world)
+    indexed = Embedding.objects.filter(entry_id=entry_id, state=State.INDEXED)
+    waiting.until(indexed.exists)
+    (request,) = [
+        line
+        for line in machines.lines("web")
+        if line["event"] == "request_finished" and line["code"] == 201
+    ]
+
+    def task_lines() -> list[dict[str, object]]:
+        lines = machines.lines("worker")
+        return [x for x in lines if x.get("request_id") == request["request_id"]]
+
+    waiting.until(lambda: "task_succeeded" in [x["event"] for x in task_lines()])
+    assert {line["task"] for line in task_lines()} == {"episodic.sweep_soon"}
+    assert len({line["task_id"] for line in task_lines()}) == 1
+    # An id, and nothing else of the request, travels with the message.
+    assert not {"user_id", "ip"} & {key for line in task_lines() for key in line}
+
+
+def test_what_no_request_caused_has_a_run_of_its_own(
+    machines: Machines, shared_world: World
+) -> None:
+    machines.worker()
+    machines.clock()
+
+    def runs() -> list[str]:
+        lines = machines.lines("worker")
+        begun = [line for line in lines if line["event"] == "task_started"]
+        assert all("request_id" not in line and line["run_id"] for line in begun)
+        return [str(line["run_id"]) for line in begun]
+
+    waiting.until(lambda: len(runs()) > 2)
+    assert len(set(runs())) == len(runs())
+    # Every line of every process is JSON: ``lines`` reads nothing else.
+    assert machines.lines("clock")
+
+
+# ── Fairness ─────────────────────────────────────────────────────────────────
+def test_an_erasure_does_not_wait_for_the_entries_before_it(
+    machines: Machines, shared_world: World
+) -> None:
+    person = erasing.maria(shared_world)
+    shared_world.entry(f"{erasing.MAIL} asked about {erasing.WORD}")
+    let_wait(shared_world, WAITING)
+    machines.worker()
+    machines.clock()
+    before = pending()
+    waiting.until(lambda: pending() < before)
+    case = erasing.started(shared_world, erasing.opened(shared_world, person))
+    live = Case.objects.filter(pk=case.pk, state=CaseState.COMPLETE)
+    waiting.until(live.exists)
+    assert pending() > WAITING / 2
+
+
+def test_a_worker_for_one_queue_leaves_the_others(
+    machines: Machines, shared_world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machines.worker("-Q", "mail")
+    url = machines.web()
+    (degraded,) = httpx.get(f"{url}/readyz").json()["degraded"]
+    assert "embedding, personal_data, clock, batch" in degraded
+    assert "mail" not in degraded
+    call_command("healthcheck", "worker")
+    with pytest.raises(CommandError, match="No clock was seen here"):
+        call_command("healthcheck", "clock")
+    machines.worker("-Q", "embedding,personal_data,clock,batch", name="rest")
+    machines.clock()
+    assert httpx.get(f"{url}/readyz").json()["degraded"] == []
+    call_command("healthcheck", "clock")
+
+
+# ── The end ──────────────────────────────────────────────────────────────────
+def test_every_process_ends_in_time_and_loses_nothing(
+    machines: Machines, shared_world: World
+) -> None:
+    let_wait(shared_world, WAITING)
+    machines.worker()
+    machines.clock()
+    url = machines.web()
+    before = pending()
+    waiting.until(lambda: pending() < before)
+    last_id = append(url, shared_world)
+    names = ("web", "worker", "clock")
+    pids = [machines.processes[name].pid for name in names]
+    assert [children_of(pid) for pid in pids] == [[], [], []]
+    assert machines.end(*names) == [0, 0, 0]
+    assert JournalEntry.objects.filter(pk=last_id).exists()
+    index.discover(shared_world.acme.id)
+    embeddable = JournalEntry.objects.filter(embeddable=True).count()
+    assert Embedding.objects.count() == embeddable
+    longest = timezone.now() + index.LEASE
+    assert not Embedding.objects.filter(lease_until__gt=longest).exists()
+    assert not WorkerProcess.objects.exists()
+    # The next worker goes on with it.
+    before = pending()
+    assert before > 0
+    machines.worker(name="next")
+    machines.clock(name="next clock")
+    waiting.until(lambda: pending() < before)
+
+
+def test_two_clocks_do_nothing_twice(machines: Machines, shared_world: World) -> None:
+    machines.worker(name="worker")
+    machines.worker(name="other worker")
+    machines.clock()
+    machines.clock(name="other clock")
+    ticked = JobRun.objects.filter(name="record_expiry", ended_at__isnull=False)
+    waiting.until(ticked.exists)
+    nights = JobRun.objects.filter(name="nudges_forgotten", ended_at__isnull=False)
+    waiting.until(nights.exists)
+    slots = list(JobRun.objects.values_list("name", "slot"))
+    assert len(slots) == len(set(slots))
+    assert not JobRun.objects.filter(error__gt="").exists()
+    late = timezone.now() - timedelta(minutes=5)
+    assert not JobRun.objects.filter(started_at__lt=late).exists()
