@@ -143,7 +143,7 @@ def run(workspace_id: str) -> Outcome:
         counts["refused"] += len(faults)
         for number, why in faults:
             progress.add_item("line", str(number), why)
-        if time_box.is_over():
+        if waiting.exists() and time_box.is_over():
             break
     progress.report(total - waiting.count(), total, "lines")
     refused = counts["refused"]
