@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -17,10 +16,10 @@ from episodic.models import Embedding, State
 from gdpr import erasure
 from gdpr.erasure import failpoints
 from gdpr.models import Case, CaseState
-from memory import journal_import, journal_upload, webhooks
+from memory import journal_import, journal_upload
 from memory.jobs import registry as jobs
 from memory.jobs import time_box
-from memory.models import JobRun, JournalEntry, RunState, WebhookDelivery
+from memory.models import JobRun, JournalEntry, RunState
 from memory.review import rescan, rescan_job
 from tests.gdpr import erasing
 from tests.memory.files import kit
@@ -133,17 +132,3 @@ def test_a_process_that_ends_hands_an_erasure_on(
     time_box.ending.clear()
     assert erasure.sweep() == {"run": 1, "failed": 0}
     assert Case.objects.get(pk=case.pk).state == CaseState.COMPLETE
-
-
-def test_a_process_that_ends_sends_no_more_webhooks(
-    world: World, settings: Any
-) -> None:
-    settings.WEBHOOK_PRIVATE = True
-    by = world.actor("owner")
-    hook = webhooks.create("http://127.0.0.1:1/in", ["peer.escalation"], by=by)
-    webhooks.queue_test(hook, by=by)
-    time_box.ending.set()
-    assert webhooks.deliver_due().retried == 0
-    assert WebhookDelivery.objects.get().attempts == 0
-    time_box.ending.clear()
-    assert webhooks.deliver_due().retried == 1
