@@ -30,6 +30,6 @@ def keep_ids(context: dict[str, Any], **_: Any) -> None:
 def bind_task(task: Any, **_: Any) -> None:
     """Bind the task's name, and an id of its own where no request caused it."""
     structlog.contextvars.bind_contextvars(task=task.name)
-    bound = structlog.contextvars.get_contextvars()
-    if not any(name in bound for name in IDS):
+    context = structlog.contextvars.get_contextvars()
+    if not any(name in context for name in IDS):
         structlog.contextvars.bind_contextvars(run_id=secrets.token_hex(8))

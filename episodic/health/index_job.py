@@ -83,23 +83,25 @@ def run(workspace_id: str) -> Outcome:
     actor = progress.requester(workspace_id, JOB)
     crew_id = progress.params().get("crew_id") or None
     position = progress.position()
-    stage = Stage(**json.loads(position)) if position else _begun(actor, crew_id)
+    stage = Stage(**json.loads(position)) if position else _first_stage(actor, crew_id)
     indexed, failed = stage.indexed, stage.failed
-    left = _embed(waiting(actor, crew_id), stage)
+    remainder = _embed(waiting(actor, crew_id), stage)
     counts = {"indexed": stage.indexed - indexed, "failed": stage.failed - failed}
-    if left is None:
+    if remainder is None:
         progress.keep_position(json.dumps(asdict(stage)))
         return Outcome(counts)
     _record(stage, actor, crew_id)
-    if left:
-        return Outcome(counts, f"The embedder does not answer; {left:,} still wait")
+    if remainder:
+        return Outcome(
+            counts, f"The embedder does not answer; {remainder:,} still wait"
+        )
     fault = ""
     if stage.failed:
         fault = gettext_noop("The embedder refused some; each is listed")
     return Outcome(counts, fault)
 
 
-def _begun(actor: Actor, crew_id: str | None) -> Stage:
+def _first_stage(actor: Actor, crew_id: str | None) -> Stage:
     """Read what waits, and measure health before."""
     index.discover(actor.workspace_id)
     rows = waiting(actor, crew_id)

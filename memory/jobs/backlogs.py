@@ -1,6 +1,6 @@
 """How many messages wait in the queues of Redis, and since when.
 
-A queue that no worker empties takes ``MOST`` messages and no more: what they would set
+A queue that no worker empties takes ``LIMIT`` messages and no more: what they would set
 going is in the database, and any later message sets it going as well.
 """
 
@@ -22,7 +22,7 @@ from django.utils import timezone
 
 from memory.jobs import queues
 
-MOST: Final = 1_000
+LIMIT: Final = 1_000
 LOOK_SECONDS: Final = 5.0
 TIMEOUT_SECONDS: Final = 1.0
 SENT_AT: Final = "sent_at"
@@ -84,8 +84,8 @@ class _Full:
             if is_due:
                 self._look_at = time.monotonic() + LOOK_SECONDS
         if is_due:
-            waiting = read().items()
-            self._names = frozenset(n for n, part in waiting if part.length >= MOST)
+            backlogs = read().items()
+            self._names = frozenset(n for n, part in backlogs if part.length >= LIMIT)
         return queue in self._names
 
 

@@ -36,8 +36,8 @@ def take(rows: QuerySet[JobRun]) -> bool:
     A run of which a part is done began when it began.
     """
     now = timezone.now()
-    began = Case(When(IN_PARTS, then=F("started_at")), default=Value(now))
-    fields = {"claimed_by": _worker_id(), "started_at": began, "heartbeat_at": now}
+    start = Case(When(IN_PARTS, then=F("started_at")), default=Value(now))
+    fields = {"claimed_by": _worker_id(), "started_at": start, "heartbeat_at": now}
     return bool(rows.update(state=RunState.RUNNING, **fields))
 
 

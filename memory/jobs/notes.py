@@ -11,10 +11,10 @@ from django.utils import timezone
 from memory.models import JobRun, RunState
 
 
-def added(counts: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
+def added(counts: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
     """Return two runs' counts as one."""
-    names = dict.fromkeys([*counts, *more])
-    return {name: counts.get(name, 0) + more.get(name, 0) for name in names}
+    names = dict.fromkeys([*counts, *others])
+    return {name: counts.get(name, 0) + others.get(name, 0) for name in names}
 
 
 def add(

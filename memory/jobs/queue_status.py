@@ -64,13 +64,13 @@ def _running(actor: Actor) -> dict[str, list[str]]:
 
 def _rows(actor: Actor, processes: Sequence[WorkerProcess]) -> list[QueueRow]:
     counts, running = pulses.served_by(processes), _running(actor)
-    known = backlogs.read()
+    backlog_of = backlogs.read()
     return [
         QueueRow(
             name=name,
             title=gettext(TITLES[name]),
             processes=counts[name],
-            backlog=known.get(name),
+            backlog=backlog_of.get(name),
             running=tuple(running[name]),
         )
         for name in queues.ALL

@@ -225,8 +225,10 @@ def nightly(now: datetime | None = None) -> list[JobRun]:
         if job.night is None:
             continue
         runs += _run_all(job, slot)
-        left = JobRun.objects.filter(name=job.name, slot__endswith=slot, ended_at=None)
-        if time_box.ending.is_set() or left.exists():
+        open_runs = JobRun.objects.filter(
+            name=job.name, slot__endswith=slot, ended_at=None
+        )
+        if time_box.ending.is_set() or open_runs.exists():
             break
     return runs
 

@@ -44,22 +44,22 @@ def own_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def messages(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Return what is sent to workers, which are there; a part of a run is one batch."""
-    sent: list[Any] = []
+    outbox: list[Any] = []
     app.conf.crewship_delivers = True
-    monkeypatch.setattr(app, "send_task", lambda *a, **k: sent.append((a[0], k)))
+    monkeypatch.setattr(app, "send_task", lambda *a, **k: outbox.append((a[0], k)))
     monkeypatch.setattr(time_box, "JOB_SECONDS", 0.0)
     monkeypatch.setattr(time_box, "SWEEP_SECONDS", 0.0)
-    return sent
+    return outbox
 
 
 def batches(name: str, diary: list[str], count: int, **fields: Any) -> Job:
     """Register a job of so many batches, which goes on where it stopped."""
-    left = [count]
+    remaining = [count]
 
     def act(_home: str) -> Outcome:
         rows = 0
-        while left[0]:
-            left[0] -= 1
+        while remaining[0]:
+            remaining[0] -= 1
             rows += 1
             diary.append(name)
             if time_box.is_over():
@@ -73,8 +73,8 @@ def batches(name: str, diary: list[str], count: int, **fields: Any) -> Job:
 
 # ── The table ────────────────────────────────────────────────────────────────
 def test_every_task_and_job_has_a_queue() -> None:
-    ours = {name for name in current_app.tasks if not name.startswith("celery.")}
-    assert ours == set(queues.ROUTES)
+    task_names = {name for name in current_app.tasks if not name.startswith("celery.")}
+    assert task_names == set(queues.ROUTES)
     assert {*queues.ROUTES.values(), *(job.runs_in for job in JOBS)} == set(queues.ALL)
     mail = {job.name for job in JOBS if job.runs_in == queues.MAIL}
     assert mail == {"webhooks", "gdpr_recipients", "gdpr_digest"}
@@ -240,7 +240,7 @@ def test_two_clocks_at_once_run_each_job_once(
 def test_a_queue_that_nobody_empties_takes_no_more_messages(
     monkeypatch: pytest.MonkeyPatch, messages: list[Any]
 ) -> None:
-    full = {queues.MAIL: Backlog(backlogs.MOST, None)}
+    full = {queues.MAIL: Backlog(backlogs.LIMIT, None)}
     monkeypatch.setattr(backlogs, "read", lambda: full)
     monkeypatch.setattr(backlogs.is_full, "_look_at", 0.0)
     assert dispatch.send("memory.tick", queue=queues.MAIL) is False
@@ -250,8 +250,8 @@ def test_a_queue_that_nobody_empties_takes_no_more_messages(
         options = {"queue": name}
         entry = clock.Entry(name=name, task="memory.tick", options=options, app=app)
         clock.apply_entry(entry)
-    sent = [fields.get("queue") for _, fields in messages]
-    assert sent == [None, queues.CLOCK]
+    queue_names = [fields.get("queue") for _, fields in messages]
+    assert queue_names == [None, queues.CLOCK]
     monkeypatch.setattr(backlogs.is_full, "_names", frozenset())
 
 

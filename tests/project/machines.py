@@ -102,9 +102,9 @@ class Machines:
     def lines(self, name: str) -> list[dict[str, Any]]:
         """Return the lines of a process's log; anything else in it fails."""
         text = self.log(name).read_text()
-        whole = text[: text.rfind("\n") + 1].splitlines()
-        said = ("worker: Warm shutdown (MainProcess)", "")
-        return [json.loads(line) for line in whole if line not in said]
+        lines = text[: text.rfind("\n") + 1].splitlines()
+        spoken_lines = ("worker: Warm shutdown (MainProcess)", "")
+        return [json.loads(line) for line in lines if line not in spoken_lines]
 
     def end(self, *names: str) -> list[int]:
         """Ask processes to end, all at once; return their exit codes."""

@@ -29,12 +29,12 @@ from tests.world import World
 @pytest.fixture(autouse=True)
 def messages(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Give every part the time of one batch; return the tasks that are sent."""
-    sent: list[str] = []
+    outbox: list[str] = []
     app.conf.crewship_delivers = True
-    monkeypatch.setattr(app, "send_task", lambda name, **_: sent.append(name))
+    monkeypatch.setattr(app, "send_task", lambda name, **_: outbox.append(name))
     monkeypatch.setattr(time_box, "JOB_SECONDS", 0.0)
     monkeypatch.setattr(time_box, "SWEEP_SECONDS", 0.0)
-    yield sent
+    yield outbox
     time_box.ending.clear()
 
 
@@ -123,8 +123,8 @@ def test_a_process_that_ends_hands_an_erasure_on(
 
     monkeypatch.setattr(failpoints, "step", end)
     erasure.run(case.workspace_id, case.pk)
-    left = Case.objects.get(pk=case.pk)
-    assert (left.state, left.claimed_by, left.lease_until) == (
+    live = Case.objects.get(pk=case.pk)
+    assert (live.state, live.claimed_by, live.lease_until) == (
         CaseState.RUNNING, "", None,
     )  # fmt: skip
     assert erasure.sweep() == {"run": 0, "failed": 0}
