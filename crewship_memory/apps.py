@@ -14,6 +14,7 @@ class CrewshipMemoryConfig(AppConfig):
     verbose_name = "Crewship Memory"
 
     def ready(self) -> None:
-        """Register the system checks and the table of jobs."""
+        """Register the system checks, the table of jobs, and what tasks log."""
         import_module("crewship_memory.checks")
         import_module("crewship_memory.jobs")
+        import_module("crewship_memory.task_logs")

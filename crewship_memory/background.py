@@ -1,6 +1,6 @@
 """The Celery worker and the scheduler as threads of the web process.
 
-Celery without a broker: messages pass through memory, a worker with two threads takes
+Celery without a broker: messages pass through memory, a worker with some threads takes
 them within a twentieth of a second, and beat ticks beside it. A message that is lost
 with the process costs nothing: every task is a sweep over the database, and the
 scheduler of the next process starts it again.
@@ -18,15 +18,14 @@ from celery.signals import task_prerun
 from celery.worker import WorkController
 from django.conf import settings
 
-from crewship_memory import logs, sqlite_integrity, warm_up
-from crewship_memory.case_runner import CaseRunner
+from crewship_memory import sqlite_integrity, warm_up
 from crewship_memory.celery import app
-from crewship_memory.file_watcher import Watcher
 from crewship_memory.index_thread import IndexThread
+from crewship_memory.worker_process import ProcessThreads
 from episodic.embedders import thread_priority
 from gdpr.erasure import process_caches
+from memory.jobs import queues
 
-CONCURRENCY: Final = 2
 TICK_SECONDS: Final = 1
 STOP_SECONDS: Final = 4.0
 # How long the check of the database file waits for what is loaded before it.
@@ -51,7 +50,7 @@ def _worker() -> Any:
         app=app,
         hostname="embedded@localhost",
         pool_cls="threads",
-        concurrency=CONCURRENCY,
+        concurrency=queues.THREADS,
         loglevel="WARNING",
         without_heartbeat=True,
         without_mingle=True,
@@ -69,8 +68,7 @@ class BackgroundThreads:
         self._worker = _worker()
         # In memory: a schedule file would outlive the timetable it came from.
         self._clock = Service(app, max_interval=TICK_SECONDS, scheduler_cls=Scheduler)
-        self._watcher = Watcher()
-        self._cases = CaseRunner()
+        self._others = ProcessThreads(queues.ALL, is_clock=True)
         self._index = IndexThread()
         self._late_check = threading.Timer(LONGEST_LOAD, sqlite_integrity.watch)
         self._late_check.daemon = True
@@ -84,13 +82,11 @@ class BackgroundThreads:
 
     def start(self) -> None:
         """Start the threads."""
-        threading.excepthook = logs.thread_failed
         app.conf.crewship_delivers = True
         task_prerun.connect(lower_priority)
         for thread in self._threads:
             thread.start()
-        self._watcher.start()
-        self._cases.start()
+        self._others.start()
         self._index.start()
         process_caches.listen()
         self._late_check.start()
@@ -109,8 +105,7 @@ class BackgroundThreads:
         Such a task may be cut off anywhere: its rows are leased, not lost.
         """
         app.conf.crewship_delivers = False
-        self._watcher.stop()
-        self._cases.stop()
+        self._others.stop()
         self._index.stop()
         process_caches.stop()
         self._late_check.cancel()

@@ -1,7 +1,8 @@
 """The Celery application and its schedule.
 
 Embedded: no broker, the worker and the scheduler are threads of the web process. Scaled
-out: Redis, any number of `celery -A crewship_memory worker`, and one `… beat`.
+out: Redis, any number of `celery -A crewship_memory worker`, each for all queues or for
+those after `-Q`, and one `… beat`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,18 @@ from typing import Any
 import django
 from celery import Celery
 from celery.schedules import crontab
-from celery.signals import beat_init, setup_logging, worker_init
+from celery.signals import (
+    beat_init,
+    setup_logging,
+    worker_init,
+    worker_ready,
+    worker_shutdown,
+    worker_shutting_down,
+)
+from django_structlog.celery.steps import DjangoStructLogInitStep
+from kombu import Queue
+
+from memory.jobs import queues
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crewship_memory.settings")
 
@@ -32,20 +44,56 @@ def refuse_newer_schema(**_: Any) -> None:
 app = Celery("crewship_memory")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+app.steps["worker"].add(DjangoStructLogInitStep)
 
 # Whether a message sent from this process reaches a worker: with Redis always, without
 # it only where `up` runs a worker of its own.
 app.conf.crewship_delivers = bool(os.environ.get("REDIS_URL"))
+app.conf.task_queues = [Queue(name, routing_key=name) for name in queues.ALL]
+app.conf.task_default_queue = queues.CLOCK
+app.conf.task_routes = {task: {"queue": name} for task, name in queues.ROUTES.items()}
+# Threads: one process has one model in memory. No message is taken before its turn.
+app.conf.worker_pool = "threads"
+app.conf.worker_concurrency = queues.THREADS
+app.conf.worker_prefetch_multiplier = 1
+app.conf.beat_scheduler = "crewship_memory.clock:Clock"
 app.conf.beat_schedule = {
     "files sweep": {"task": "memory.files_sweep", "schedule": 30.0},
     "index sweep": {"task": "episodic.sweep", "schedule": 5.0},
+    "beginnings": {"task": "episodic.begin", "schedule": 5.0},
     "cases": {"task": "gdpr.sweep", "schedule": 5.0},
+    # 03:00 UTC: compaction, decay, health, retention, in this order. The other times
+    # go on with a long night, or make up for one that was missed.
+    "night": {"task": "memory.nightly", "schedule": crontab(minute="*/5")},
     # Jobs by interval: every process ticks, a claim in the database decides which runs.
-    "jobs": {"task": "memory.tick", "schedule": 60.0},
-    # 03:00 UTC: compaction, decay, health, retention, in this order. The other hours
-    # make up for a night that was missed, and cost a look at the claims.
-    "night": {"task": "memory.nightly", "schedule": crontab(minute=0)},
+    **{
+        f"jobs of {name}": {
+            "task": "memory.tick",
+            "schedule": 60.0,
+            "args": [name],
+            "options": {"queue": name},
+        }
+        for name in queues.ALL
+    },
 }
+
+
+@worker_ready.connect
+def start_threads(sender: Any, **_: Any) -> None:
+    """Start what a worker has beside its tasks."""
+    import_module("crewship_memory.worker_process").start(sender.app)
+
+
+@worker_shutting_down.connect
+def end_in_time(**_: Any) -> None:
+    """Tell sweeps to end between two batches, and end the process in any case."""
+    import_module("crewship_memory.worker_process").end_soon()
+
+
+@worker_shutdown.connect
+def stop_threads(**_: Any) -> None:
+    """Stop what a worker has beside its tasks."""
+    import_module("crewship_memory.worker_process").stop()
 
 
 @setup_logging.connect

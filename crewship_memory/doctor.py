@@ -31,6 +31,7 @@ from gdpr.erasure import replay
 from memory import outages
 from memory.installation import identity as installation
 from memory.installation import schema_version
+from memory.jobs import pulses
 from memory.journal import append as journal
 from memory.models import ChainHead, JournalEntry
 from memory.rules import errors, hashing
@@ -269,6 +270,13 @@ def broker() -> list[Finding]:
     return [_ok("broker", "It answers.")]
 
 
+def workers() -> list[Finding]:
+    """Look for queues that no worker serves, and for the clock."""
+    hint = "Start `celery -A crewship_memory worker` and one `beat`; see OPERATING.md."
+    findings = [_fail("workers", text, hint) for text in pulses.missing()]
+    return findings or [_ok("workers", "Nothing waits for a worker or a clock to run.")]
+
+
 # ── The chain ────────────────────────────────────────────────────────────────
 def chain_heads() -> list[Finding]:
     """Verify the signed head of every workspace's chain, without reading the chain."""
@@ -317,6 +325,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     embedder,
     backlog,
     broker,
+    workers,
     chain_heads,
     erasures,
 )

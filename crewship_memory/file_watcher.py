@@ -1,7 +1,8 @@
 """Watch the memory files on disk and scan changes within a second.
 
-Best effort: the sweep finds whatever this thread misses. Where it does not run (scaled
-out, or on a file system without change events) only the sweep finds changes.
+Best effort: the sweep finds whatever this thread misses. It runs in ``up`` and in every
+worker that serves the queue of the clock. On a file system without change events only
+the sweep finds changes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
 from watchfiles import watch
 
+from crewship_memory import logs
 from crewship_memory.stoppable_thread import StoppableThread
 from memory.files import paths as file_paths
 from memory.files import reconcile
@@ -26,6 +28,11 @@ DEBOUNCE_MS: Final = 500
 STEP_MS: Final = 50
 AGAIN_SECONDS: Final = 5.0
 log = structlog.get_logger(__name__)
+
+
+def is_needed() -> bool:
+    """Whether memory files lie in a folder of this machine, where others may change."""
+    return True
 
 
 def _labels(root: Path, paths: Iterable[str]) -> set[tuple[str, ...]]:
@@ -80,7 +87,8 @@ class Watcher(StoppableThread):
     def _guarded(self, act: Callable[[], None]) -> None:
         try:
             installation.require()
-            act()
+            with logs.own_run():
+                act()
         except errors.Unavailable as error:
             log.warning("watcher_stopped", why=error.detail)
         except (errors.AppError, DatabaseError, OSError, RuntimeError, ValueError):
@@ -105,4 +113,5 @@ class Watcher(StoppableThread):
             ignore_permission_denied=True,
         )
         for batch in changes:
-            look(self._root, (path for _, path in batch))
+            with logs.own_run():
+                look(self._root, (path for _, path in batch))

@@ -23,6 +23,7 @@ from gdpr.erasure import readiness
 from memory import outages
 from memory.installation import identity as installation
 from memory.installation import schema_version
+from memory.jobs import pulses
 
 # Below the first requests are served and a warning is given; below the second SQLite
 # may have no room for its log.
@@ -151,9 +152,26 @@ def check_redis() -> None:
     if not settings.REDIS_URL:
         return
     cache.get("readyz")
-    # The library takes a twentieth of a start's time, and is needed only with Redis.
-    if import_module("crewship_memory.shared_cache").link.is_down:
+    if _is_redis_down():
         raise Degraded(NO_REDIS)
+
+
+def _is_redis_down() -> bool:
+    # The library takes a twentieth of a start's time, and is needed only with Redis.
+    return bool(import_module("crewship_memory.shared_cache").link.is_down)
+
+
+def check_queues() -> None:
+    """Report queues without a worker, and a missing clock, while Redis answers."""
+    if not settings.REDIS_URL or _is_redis_down():
+        return
+    try:
+        sentences = pulses.missing()
+    except DatabaseError:
+        # The database's own check says so.
+        return
+    if sentences:
+        raise Degraded(" ".join(sentences))
 
 
 # One function a check. It returns when all is well; it raises NotReady where requests
@@ -166,6 +184,7 @@ CHECKS: Final[dict[str, Callable[[], None]]] = {
     "data_directory": check_data_dir,
     "disk": check_disk,
     "redis": check_redis,
+    "queues": check_queues,
     "installation": check_installation,
     "erasures": check_erasures,
 }

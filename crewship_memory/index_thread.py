@@ -12,6 +12,7 @@ import threading
 import structlog
 from django.db import close_old_connections, connections
 
+from crewship_memory import logs
 from crewship_memory.stoppable_thread import StoppableThread
 from episodic import tasks
 from episodic.embedders import thread_priority
@@ -46,7 +47,8 @@ class IndexThread(StoppableThread):
                 break
             close_old_connections()
             try:
-                tasks.embed_soon()
+                with logs.own_run():
+                    tasks.embed_soon()
             except Exception as error:  # noqa: BLE001  (the next sweep tries again)
                 log.warning("index_not_swept", error=type(error).__name__)
         connections.close_all()

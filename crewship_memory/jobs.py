@@ -3,7 +3,8 @@
 A line is the job's name, its title and schedule as the page shows them, what does the
 work, and when: at an ``interval``, at a place of the ``night``, or neither where
 ``crewship_memory.celery`` has a schedule of its own for it or a person starts it.
-``house_wide`` jobs run once, all others for each workspace.
+``house_wide`` jobs run once, all others for each workspace. What can be long, and every
+job that a person starts, is in the queue ``batch`` unless another is named.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from episodic.recall import checks, questions
 from gdpr.cases import reminder_email
 from memory import journal_upload
 from memory.integrations import selftest_runs
-from memory.jobs import registry
+from memory.jobs import queues, registry
 from memory.jobs.registry import Job
 from memory.review import rescan_job
 
@@ -32,11 +33,11 @@ HOUR: Final = timedelta(hours=1)
 # fmt: off
 JOBS: Final = (
     Job("files_sweep", gettext_noop("Files sweep"), gettext_noop("every 30 s"),
-        memory.tasks.reconcile_files, house_wide=True),
+        memory.tasks.reconcile_files, house_wide=True, queue=queues.CLOCK),
     Job("index_sweep", gettext_noop("Index sweep"), gettext_noop("every 5 s"),
-        episodic.tasks.embed_pending, house_wide=True),
+        episodic.tasks.embed_pending, house_wide=True, queue=queues.EMBEDDING),
     Job("gdpr_cases", gettext_noop("Personal data: cases"), gettext_noop("every 5 s"),
-        gdpr.tasks.run_cases, house_wide=True),
+        gdpr.tasks.run_cases, house_wide=True, queue=queues.PERSONAL_DATA),
     Job("conformance", gettext_noop("Conformance"), gettext_noop("when asked"),
         selftest_runs.run, lines=selftest_runs.lines),
     Job("rescan", gettext_noop("Scan stored files again"), gettext_noop("when asked"),
@@ -51,26 +52,31 @@ JOBS: Final = (
     Job("record_expiry", gettext_noop("Expired records"), gettext_noop("every minute"),
         memory.tasks.retire_expired_records, interval=MINUTE, house_wide=True),
     Job("webhooks", gettext_noop("Webhooks"), gettext_noop("every minute"),
-        memory.tasks.deliver_webhooks, interval=MINUTE, house_wide=True),
+        memory.tasks.deliver_webhooks, interval=MINUTE, house_wide=True,
+        queue=queues.MAIL),
     Job("gdpr_aliases", gettext_noop("Personal data: new names"),
         gettext_noop("every minute"),
-        gdpr.tasks.find_new_names, interval=MINUTE, house_wide=True),
+        gdpr.tasks.find_new_names, interval=MINUTE, house_wide=True,
+        queue=queues.PERSONAL_DATA),
     Job("gdpr_exports", gettext_noop("Personal data: bundles"),
         gettext_noop("every minute"),
-        gdpr.tasks.make_bundles, interval=MINUTE, house_wide=True),
+        gdpr.tasks.make_bundles, interval=MINUTE, house_wide=True,
+        queue=queues.PERSONAL_DATA),
     Job("gdpr_recipients", gettext_noop("Personal data: notices to recipients"),
         gettext_noop("every minute"),
-        gdpr.tasks.notify_recipients, interval=MINUTE, house_wide=True),
+        gdpr.tasks.notify_recipients, interval=MINUTE, house_wide=True,
+        queue=queues.MAIL),
     Job("recall_checks_model", gettext_noop("Recall checks after a model change"),
         gettext_noop("every 15 min, when the model changed"),
-        checks.run_after_model_change, interval=timedelta(minutes=15)),
+        checks.run_after_model_change, interval=timedelta(minutes=15),
+        queue=queues.BATCH),
     Job("idempotency", gettext_noop("Forget old answers"), gettext_noop("every hour"),
         memory.tasks.delete_old_answers, interval=HOUR, house_wide=True),
     Job("gdpr_digest", gettext_noop("Digest of cases"),
         gettext_noop("daily, asked every hour"),
-        reminder_email.send, interval=HOUR),
+        reminder_email.send, interval=HOUR, queue=queues.MAIL),
     Job("consolidation", gettext_noop("Consolidation"), gettext_noop("every 6 h"),
-        consolidation_job.run, interval=timedelta(hours=6),
+        consolidation_job.run, interval=timedelta(hours=6), queue=queues.BATCH,
         lines=consolidation_job.lines),
 
     Job("compaction", gettext_noop("Compaction"), gettext_noop("nightly, first"),

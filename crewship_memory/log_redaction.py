@@ -183,6 +183,9 @@ def redact(_logger: object, _method: str, event: EventDict) -> EventDict:
     """Redact every text of a structlog event."""
     # It is personal data and does not help to find a fault.
     event.pop("user_agent", None)
+    if event.get("event") == "task_failed":
+        # The exception's message; its traceback follows without one.
+        event.pop("error", None)
     for name, value in event.items():
         if isinstance(value, str):
             event[name] = clean(value)

@@ -7,8 +7,12 @@ still get into a line: a path, a query, a bearer key, the quotation of an except
 from __future__ import annotations
 
 import logging
+import secrets
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
@@ -58,6 +62,7 @@ def _formatter(log_format: str) -> dict[str, Any]:
 
 def configured(log_format: str, level: str) -> dict[str, Any]:
     """Configure structlog and return Django's LOGGING with one handler."""
+    _catch_uncaught()
     number = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
     structlog.configure(
         processors=[*_first(), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
@@ -86,10 +91,27 @@ def configured(log_format: str, level: str) -> dict[str, Any]:
             # Below this they print the addresses that they call.
             "httpx": {"level": "WARNING"},
             "httpcore": {"level": "WARNING"},
+            # A task that fails has its line from django_structlog already.
+            "celery.app.trace": {"level": "CRITICAL"},
             # A line for every request that waits for a thread.
             "waitress.queue": {"level": "ERROR"},
         },
     }
+
+
+@contextmanager
+def own_run() -> Iterator[None]:
+    """Give the lines of work that no request set going an id of their own."""
+    with structlog.contextvars.bound_contextvars(run_id=secrets.token_hex(8)):
+        yield
+
+
+# ── What nobody caught ───────────────────────────────────────────────────────
+def _catch_uncaught() -> None:
+    """Make warnings and uncaught exceptions lines as all others."""
+    logging.captureWarnings(capture=True)
+    sys.excepthook = _uncaught
+    threading.excepthook = thread_failed
 
 
 def thread_failed(failure: threading.ExceptHookArgs) -> None:
@@ -99,3 +121,14 @@ def thread_failed(failure: threading.ExceptHookArgs) -> None:
     name = failure.thread.name if failure.thread is not None else None
     log = structlog.get_logger(__name__)
     log.error("thread_failed", thread=name, exc_info=failure.exc_value)
+
+
+def _uncaught(
+    kind: type[BaseException], error: BaseException, where: TracebackType | None
+) -> None:
+    """Log what ends the process; before the settings are read, print it."""
+    if issubclass(kind, KeyboardInterrupt) or not logging.getLogger().handlers:
+        sys.__excepthook__(kind, error, where)
+        return
+    log = structlog.get_logger(__name__)
+    log.critical("process_failed", exc_info=error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -17,8 +16,9 @@ from episodic.index import decay, waiting
 from episodic.index import sweep as index
 from episodic.map import compute as memory_map
 from episodic.recall import nudges
-from memory.jobs import dispatch
+from memory.jobs import dispatch, time_box
 from memory.jobs import registry as jobs
+from memory.jobs.queues import one_at_a_time
 from memory.jobs.registry import Outcome
 
 # How long a burst of appends is gathered; whoever asks meanwhile embeds its own.
@@ -29,17 +29,19 @@ PAUSE: Final = 1
 LONGEST_PAUSE: Final = 0.15
 LATE_SECONDS: Final = 5.0
 SWEEP: Final = 512
+SWEEP_TASK: Final = "episodic.sweep"
 
 
 def embed_pending(
     _home: str = jobs.ALL_WORKSPACES, *, only_new: bool = False
 ) -> Outcome:
-    """Embed pending entries until none is left."""
+    """Embed pending entries until none is left, or its time is over."""
     total = index.Report()
     while True:
         batch = index.sweep(limit=SWEEP, only_new=only_new)
         total.add(batch)
-        if batch.indexed + batch.skipped + batch.failed < SWEEP:
+        is_last = batch.indexed + batch.skipped + batch.failed < SWEEP
+        if is_last or time_box.is_over():
             break
     counts = {"indexed": total.indexed, "failed": total.failed}
     if total.failed:
@@ -65,27 +67,28 @@ def forget_nudges(_home: str) -> Outcome:
     return Outcome({"nudges": nudges.forget()})
 
 
-_beginning = threading.Lock()
-
-
-@shared_task(name="episodic.sweep", ignore_result=True)
+@shared_task(name=SWEEP_TASK, ignore_result=True)
+@one_at_a_time("embedding")
 def sweep() -> None:
-    """Embed pending entries, and log it when there were any.
+    """Embed pending entries, and log it when there were any."""
+    with time_box.of(time_box.SWEEP_SECONDS) as box:
+        jobs.note("index_sweep", embed_pending)
+    if box.is_cut and current_app.conf.get("crewship_delivers"):
+        # Behind whatever came meanwhile.
+        dispatch.send(SWEEP_TASK)
 
-    What a workspace's first entries set going may take long: one thread at a time does
-    it, so that another stays free for what is appended meanwhile.
-    """
-    jobs.note("index_sweep", embed_pending)
-    if _beginning.acquire(blocking=False):
-        try:
-            health.begin()
-            consolidation.begin()
-            memory_map.begin()
-        finally:
-            _beginning.release()
+
+@shared_task(name="episodic.begin", ignore_result=True)
+@one_at_a_time("beginning")
+def begin() -> None:
+    """Do what a workspace's first entries set going."""
+    health.begin()
+    consolidation.begin()
+    memory_map.begin()
 
 
 @shared_task(name="episodic.sweep_soon", ignore_result=True)
+@one_at_a_time("embedding")
 def sweep_soon() -> None:
     """Wait for a burst of appends to end, then embed the pending entries."""
     time.sleep(pacing.wait())
@@ -95,7 +98,8 @@ def sweep_soon() -> None:
 def embed_soon() -> None:
     """Embed what was appended; rows of another model wait for the scheduled sweep."""
     start = time.monotonic()
-    jobs.note("index_sweep", partial(embed_pending, only_new=True))
+    with time_box.of(time_box.SWEEP_SECONDS):
+        jobs.note("index_sweep", partial(embed_pending, only_new=True))
     pacing.swept(start, time.monotonic())
 
 

@@ -17,6 +17,7 @@ from gdpr.recipients import sending
 from gdpr.retention import apply as retention
 from gdpr.subjects import backfill
 from memory.jobs import registry as jobs
+from memory.jobs.queues import one_at_a_time
 from memory.jobs.registry import ALL_WORKSPACES, Outcome
 
 log = structlog.get_logger(__name__)
@@ -56,14 +57,20 @@ def erase_letters(workspace_id: str) -> Outcome:
     return Outcome(letters_retention.run(workspace_id))
 
 
-@shared_task(name="gdpr.sweep", ignore_result=True)
-def sweep() -> None:
+def run_due() -> None:
     """Run the cases that wait; the job is recorded when there were any.
 
     Before them the erasures that a restored database lacks.
     """
     catch_up.sweep()
     jobs.note("gdpr_cases", lambda: run_cases(ALL_WORKSPACES))
+
+
+@shared_task(name="gdpr.sweep", ignore_result=True)
+@one_at_a_time("cases")
+def sweep() -> None:
+    """Run the cases that wait, beside the thread that looks for them."""
+    run_due()
 
 
 @worker_init.connect

@@ -19,7 +19,7 @@ from django.db.models import QuerySet
 from django.utils import timezone, translation
 
 from memory import journal_import
-from memory.jobs import import_faults, progress
+from memory.jobs import import_faults, progress, time_box
 from memory.jobs import registry as jobs
 from memory.jobs.progress import ResultLine
 from memory.jobs.registry import Outcome
@@ -143,7 +143,9 @@ def run(workspace_id: str) -> Outcome:
         counts["refused"] += len(faults)
         for number, why in faults:
             progress.add_item("line", str(number), why)
-    progress.report(total, total, "lines")
+        if waiting.exists() and time_box.is_over():
+            break
+    progress.report(total - waiting.count(), total, "lines")
     refused = counts["refused"]
     return Outcome(counts, "Some lines were refused" if refused else "")
 

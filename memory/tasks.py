@@ -10,10 +10,12 @@ from celery import shared_task
 
 from memory import journal_upload, records, webhooks, workspace_settings
 from memory.files import reconcile, versions
-from memory.jobs import housekeeping
+from memory.jobs import dispatch, housekeeping, time_box
 from memory.jobs import registry as jobs
+from memory.jobs.queues import one_at_a_time
 from memory.jobs.registry import ALL_WORKSPACES, Outcome
 from memory.journal import compaction
+from memory.models import JobRun
 from memory.word_index import storage
 from memory.workspace_settings import declarations
 
@@ -62,7 +64,7 @@ def merge_word_indexes(_home: str) -> Outcome:
     return Outcome(
         {
             "merge_steps": housekeeping.merge_word_indexes(),
-            "entries_filled": storage.fill(),
+            "entries_filled": storage.fill(time_box.is_over),
             "changes_dropped": storage.trim(),
         }
     )
@@ -81,24 +83,38 @@ def deliver_webhooks(_home: str) -> Outcome:
 
 # ── Celery tasks ─────────────────────────────────────────────────────────────
 @shared_task(name="memory.files_sweep", ignore_result=True)
+@one_at_a_time("files")
 def files_sweep() -> None:
     """Reconcile every memory file on disk, also those the watcher missed."""
     jobs.note("files_sweep", lambda: reconcile_files(ALL_WORKSPACES))
 
 
 @shared_task(name="memory.tick", ignore_result=True)
-def tick() -> None:
-    """Run the jobs due by interval."""
-    jobs.tick()
+@one_at_a_time("tick", by=lambda queue=None: queue or "")
+def tick(queue: str | None = None) -> None:
+    """Run the jobs of a queue, or of all, that are due by interval."""
+    for run in jobs.tick(queue=queue):
+        if run.ended_at is None:
+            jobs.send(run)
 
 
 @shared_task(name="memory.nightly", ignore_result=True)
+@one_at_a_time("night")
 def nightly() -> None:
-    """Run the nightly chain, in order, once a night."""
-    jobs.nightly()
+    """Run the nightly chain, in order, once a night; a long one in parts."""
+    runs = jobs.nightly()
+    if runs and runs[-1].ended_at is None:
+        dispatch.send("memory.nightly")
+
+
+def _queue_of(run_id: int) -> str:
+    run = JobRun.objects.filter(pk=run_id).only("name").first()
+    return jobs.get(run.name).runs_in if run is not None else ""
 
 
 @shared_task(name="memory.run_job", ignore_result=True)
+@one_at_a_time("runs", by=_queue_of)
 def run_job(run_id: int) -> None:
-    """Do a run that an operator requested."""
-    jobs.run_requested(run_id)
+    """Do a run that waits, and the others of its queue, a part of each in turn."""
+    if jobs.run_requested(run_id):
+        jobs.run_waiting(_queue_of(run_id))

@@ -25,6 +25,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext, gettext_noop
 
 from memory import http_out, lookup
+from memory.jobs import time_box
 from memory.journal import append as journal
 from memory.models import (
     DeliveryStatus,
@@ -319,7 +320,7 @@ def deliver_due(
     )
     statuses: list[DeliveryStatus | None] = []
     for row in list(due.order_by("next_attempt_at", "id")[:limit]):
-        if time.monotonic() > end:
+        if time.monotonic() > end or time_box.is_over():
             break
         # The text may be of somebody who has to be erased again first.
         if serving.refusal(row.webhook.workspace_id) is None:

@@ -12,7 +12,7 @@ from episodic.consolidation import run as consolidation
 from episodic.consolidation.run import CrewReport
 from episodic.models import ConsolidationProposal
 from memory import workspace_tree
-from memory.jobs import progress
+from memory.jobs import progress, time_box
 from memory.jobs import registry as jobs
 from memory.jobs.progress import ResultLine
 from memory.jobs.registry import Outcome
@@ -69,7 +69,7 @@ def _by_hand(actor: Actor, crew_id: str | None) -> list[CrewReport]:
     unread = _unread(actor, crew_id)
     progress.report(0, unread, "entries")
     report = consolidation.of_workspace(by=actor, crew_id=crew_id)
-    if not any(crew.error for crew in report):
+    if not any(crew.error for crew in report) and not time_box.is_over():
         # Too few entries of a crew wait for the next run; they are looked at as well.
         progress.report(unread, unread, "entries")
     return report

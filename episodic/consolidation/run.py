@@ -28,7 +28,7 @@ from episodic.summarisers.extractive import Extractive
 from episodic.summarisers.ollama import OllamaSummariser
 from memory import workspace_tree
 from memory.files.paths import Owner
-from memory.jobs import progress
+from memory.jobs import progress, time_box
 from memory.journal import append as journal
 from memory.models import Crew, JournalEntry
 from memory.ports import subject_linker
@@ -99,6 +99,8 @@ def run(crew: Crew, *, by: Actor, using: Summariser | None = None) -> CrewReport
     try:
         while _step(crew, model, report, by):
             mark.update(lease_until=timezone.now() + LEASE)
+            if time_box.is_over():
+                break
     except SummariserError as error:
         report.error = str(error)
     finally:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Final
 
@@ -19,7 +21,7 @@ from episodic.index import status as index_status
 from episodic.index import sweep as index
 from episodic.index.sweep import Report
 from episodic.models import Embedding
-from memory.jobs import progress
+from memory.jobs import progress, time_box
 from memory.jobs import registry as jobs
 from memory.jobs.progress import ResultLine
 from memory.jobs.registry import Outcome
@@ -28,6 +30,7 @@ from memory.rules import errors
 from memory.rules.permissions import Actor
 
 JOB: Final = "index"
+MAX_SEQ: Final = 2**62
 
 
 def begin(actor: Actor, crew_id: str | None = None) -> JobRun:
@@ -57,62 +60,104 @@ def waiting(actor: Actor, crew_id: str | None = None) -> QuerySet[Embedding]:
     return rows.filter(crew_id=crew_id) if crew_id else rows
 
 
+@dataclass(slots=True)
+class Stage:
+    """How far a run is; kept between its parts, as JSON.
+
+    ``score`` is the health before it, ``expected`` what it was to become; entries are
+    taken from the newest, ``seq``, to the oldest.
+    """
+
+    total: int
+    score: float | None
+    expected: float | None
+    indexed: int = 0
+    failed: int = 0
+    done: int = 0
+    seq: int = MAX_SEQ
+
+
 def run(workspace_id: str) -> Outcome:
     """Embed what waits, measure health before and after, and record the gain."""
     _require_embedder()
     actor = progress.requester(workspace_id, JOB)
     crew_id = progress.params().get("crew_id") or None
-    index.discover(workspace_id)
-    total = waiting(actor, crew_id).count()
-    progress.report(0, total, "entries")
-    before = health.recompute(actor, crew_id)
-    gain = gains.of_index(before) if before.details.get(gains.COVERAGE) else None
-    report, left = _embed(waiting(actor, crew_id), total)
-    after = health.recompute(actor, crew_id)
-    if crew_id:
-        # The workspace's score contains the crew's entries as well.
-        health.take(workspace_id, [])
-    index_status.record(report, by=actor)
-    text = outcomes.in_english(partial(outcomes.indexed, report.indexed))
-    outcomes.record("index", text, before, after, gain, actor)
-    counts = {"indexed": report.indexed, "failed": report.failed}
-    if left:
-        return Outcome(counts, f"The embedder does not answer; {left:,} still wait")
+    position = progress.position()
+    stage = Stage(**json.loads(position)) if position else _first_stage(actor, crew_id)
+    indexed, failed = stage.indexed, stage.failed
+    remainder = _embed(waiting(actor, crew_id), stage)
+    counts = {"indexed": stage.indexed - indexed, "failed": stage.failed - failed}
+    if remainder is None:
+        progress.keep_position(json.dumps(asdict(stage)))
+        return Outcome(counts)
+    _record(stage, actor, crew_id)
+    if remainder:
+        return Outcome(
+            counts, f"The embedder does not answer; {remainder:,} still wait"
+        )
     fault = ""
-    if report.failed:
+    if stage.failed:
         fault = gettext_noop("The embedder refused some; each is listed")
     return Outcome(counts, fault)
 
 
-def _embed(rows: QuerySet[Embedding], total: int) -> tuple[Report, int]:
-    """Embed rows, the newest first; return the report and how many were left."""
-    report, done = Report(), 0
+def _first_stage(actor: Actor, crew_id: str | None) -> Stage:
+    """Read what waits, and measure health before."""
+    index.discover(actor.workspace_id)
+    rows = waiting(actor, crew_id)
     # Whoever asks for it wants no wait after an earlier failure.
     rows.filter(next_attempt_at__isnull=False).update(next_attempt_at=None)
-    for page in _batches(rows):
+    total = rows.count()
+    progress.report(0, total, "entries")
+    before = health.recompute(actor, crew_id)
+    gain = gains.of_index(before) if before.details.get(gains.COVERAGE) else None
+    return Stage(total, before.score, gain.after if gain else None)
+
+
+def _record(stage: Stage, actor: Actor, crew_id: str | None) -> None:
+    """Measure health after, and write what was brought."""
+    after = health.recompute(actor, crew_id)
+    if crew_id:
+        # The workspace's score contains the crew's entries as well.
+        health.take(actor.workspace_id, [])
+    report = Report(indexed=stage.indexed, failed=stage.failed)
+    index_status.record(report, by=actor)
+    text = outcomes.in_english(partial(outcomes.indexed, stage.indexed))
+    outcomes.record_scores("index", text, stage.score, stage.expected, after, actor)
+
+
+def _embed(rows: QuerySet[Embedding], stage: Stage) -> int | None:
+    """Embed rows, the newest first; return how many an outage left.
+
+    None where the time of this part is over before its end.
+    """
+    for page in _batches(rows, stage):
         # What the scheduled sweep holds, it embeds.
         batch = index.claim(page, timezone.now())
         part = index.embed(batch)
-        report.add(part)
-        done += len(page)
+        stage.indexed += part.indexed
+        stage.failed += part.failed
+        stage.done += len(page)
         if part.failed == len(batch) and len(batch) > 1:
             # The embedder is down, not one text faulty.
-            return report, max(0, total - done + part.failed)
+            return max(0, stage.total - stage.done + part.failed)
         if part.failed:
             _name_failed(batch)
-        progress.report(done, max(total, done), "entries")
+        progress.report(stage.done, max(stage.total, stage.done), "entries")
+        if time_box.is_over():
+            return None
     # What the scheduled sweep embedded meanwhile is done as well.
-    progress.report(max(total, done), max(total, done), "entries")
-    return report, 0
+    stage.done = max(stage.total, stage.done)
+    progress.report(stage.done, stage.done, "entries")
+    return 0
 
 
-def _batches(rows: QuerySet[Embedding]) -> Iterator[list[str]]:
+def _batches(rows: QuerySet[Embedding], stage: Stage) -> Iterator[list[str]]:
     """Yield the ids of rows, each once, however they end."""
-    page = list(rows.order_by("-seq").values_list("pk", "seq")[: index.BATCH])
-    while page:
+    columns = rows.order_by("-seq").values_list("pk", "seq")
+    while page := list(columns.filter(seq__lt=stage.seq)[: index.BATCH]):
+        stage.seq = page[-1][1]
         yield [entry_id for entry_id, _ in page]
-        older = rows.filter(seq__lt=page[-1][1]).order_by("-seq")
-        page = list(older.values_list("pk", "seq")[: index.BATCH])
 
 
 def _name_failed(entry_ids: list[str]) -> None:

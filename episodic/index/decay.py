@@ -20,6 +20,7 @@ from django.utils import timezone
 from episodic.index import importance
 from episodic.index.importance import Importance
 from episodic.models import Embedding
+from memory.jobs import time_box
 from memory.models import JournalEntry
 from memory.rules import errors
 
@@ -160,5 +161,7 @@ def run(workspace_id: str, *, at: datetime | None = None) -> Report:
     # The ids once: SQLite would sort the whole workspace again for every batch.
     entry_ids = list(with_vector.order_by("pk").values_list("pk", flat=True))
     for start in range(0, len(entry_ids), BATCH):
+        if time_box.is_ending():
+            break
         _recompute(entry_ids[start : start + BATCH], moment, report)
     return report

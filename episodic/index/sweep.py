@@ -1,9 +1,8 @@
 """The index sweep: find entries to embed, claim them, embed them.
 
-Work is a sweep over the database. The journal is read from where the last sweep
-stopped; what deserves an embedding becomes a pending row; pending rows are claimed by
-a conditional UPDATE with a lease, so that two sweeps at once never embed one row twice
-and a crash costs a minute and not the row.
+The journal is read from where the last sweep stopped; what deserves an embedding
+becomes a pending row; pending rows are claimed by a conditional UPDATE with a lease, so
+that two sweeps never embed one row twice and a crash costs a minute and not the row.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from episodic.index import change_log, engine, importance, policy, relations
 from episodic.models import Embedding, IndexState, State
 from episodic.vectors import pg
 from memory import authors
+from memory.jobs import time_box
 from memory.journal.visibility import USABLE
 from memory.models import ChainHead, JournalEntry
 
@@ -74,7 +74,8 @@ Watch = Callable[[int], None]
 def discover(workspace_id: str) -> int:
     """Make pending rows for entries the sweep has not read yet; return how many.
 
-    Entries are read and judged before the transaction: appends wait while it writes.
+    It ends where its caller's time is over. Entries are read and judged before the
+    transaction: appends wait while it writes.
     """
     IndexState.objects.get_or_create(workspace_id=workspace_id)
     states, count = IndexState.objects.filter(pk=workspace_id), 0
@@ -93,7 +94,7 @@ def discover(workspace_id: str) -> int:
                 state.seq = rows[-1].seq if rows else seq
                 state.save(update_fields=["seq", "policy_version"])
         # Where another sweep was quicker, what it left is read again.
-        if is_own and len(rows) < CHUNK:
+        if (is_own and len(rows) < CHUNK) or time_box.is_over():
             return count
 
 
@@ -314,7 +315,7 @@ def sweep(
 
     ``watch`` is called with the number of rows after each batch. With ``only_new`` no
     rows of another model are looked for, which reads the index of every row. Runs
-    anywhere, any number of times, also at the same time.
+    anywhere, any number of times, also at the same time, until its time is over.
     """
     report = Report()
     for workspace_id in _behind():
@@ -328,12 +329,11 @@ def sweep(
         claimed = claim(_candidates(now, size, only_new=only_new), now)
         if not claimed:
             break
-        batch = embed(claimed)
+        batch, count = embed(claimed), count + len(claimed)
         report.add(batch)
-        count += len(claimed)
         watch(len(claimed))
-        if batch.failed == len(claimed):
-            # The embedder is down, not one text faulty: the next sweep tries again.
+        # Where all failed the embedder is down: the next sweep tries again.
+        if batch.failed == len(claimed) or time_box.is_over():
             break
         for workspace_id in _behind():
             discover(workspace_id)

@@ -87,6 +87,7 @@ KNOWN_HARMLESS: Final[dict[str, str]] = {
     "memory.Installation": "A random id and a date.",
     "memory.KeyFingerprint": "Digests that tell keys apart.",
     "memory.RecordEntry": "Which entry says what of a record: ids and dates.",
+    "memory.WorkerProcess": "Random names of processes, digests of machines' names.",
     "memory.WordChange": "Numbers of entries that changed, and how.",
     "memory.LastVisit": "When an account was last here: ids and times, no text.",
     "memory.GatewayPending": "A keyed digest of a conversation's id.",

@@ -23,6 +23,7 @@ from gdpr.models import Case, CaseKind, CasePlan, CaseStep, Subject, SubjectLink
 from gdpr.subjects import rectification
 from gdpr.verification.search import Tokens
 from memory.installation import identity as installation
+from memory.jobs import time_box
 from memory.rules import permissions
 from memory.rules.permissions import Actor
 
@@ -30,6 +31,13 @@ BEAT_SECONDS: Final = 10.0
 # The kind of the display name among the sealed names; no alias has it.
 DISPLAY_NAME: Final = "display"
 log = structlog.get_logger(__name__)
+
+
+class ProcessEnds(LeaseLost):
+    """This process was asked to end; the next runner goes on."""
+
+    code, title = "process_ends", "The worker stops"
+    sentence = "The worker of this run stops; another one goes on with it."
 
 
 @dataclass
@@ -115,11 +123,13 @@ class Run:
         leases.finish(step)
 
     def renew_lease(self) -> None:
-        """Renew the lease; raise LeaseLost when another runner has the case.
+        """Renew the lease; raise LeaseLost when another runner has or is to have it.
 
         Raises NotReady when the data folder is missing: nothing in it could be erased,
         and a search of it would prove nothing.
         """
+        if time_box.is_ending():
+            raise ProcessEnds
         installation.require()
         if self.lease_lost.is_set() or not leases.renew(self.case, self.runner):
             self.lease_lost.set()
@@ -127,6 +137,8 @@ class Run:
 
     def check_lease(self) -> None:
         """Raise LeaseLost when another runner has the case; for long steps."""
+        if time_box.is_ending():
+            raise ProcessEnds
         if self.lease_lost.is_set():
             raise LeaseLost
 

@@ -15,13 +15,14 @@ from django.utils.translation import gettext_noop
 from gdpr.cases import leases, sealed_names
 from gdpr.cases.leases import LeaseLost
 from gdpr.erasure import execute, failpoints, finish, process_caches, seal_names
-from gdpr.erasure.run_context import Run, heartbeat
+from gdpr.erasure.run_context import ProcessEnds, Run, heartbeat
 from gdpr.export import make as export
 from gdpr.export import review
 from gdpr.models import CaseKind, CaseState, ExportState, StepState
 from gdpr.recipients import listing as recipients
 from gdpr.subjects import consents, restriction
 from memory.installation import identity as installation
+from memory.jobs import time_box
 from memory.rules import errors
 
 # How long a case waits after a fault before the next try.
@@ -46,6 +47,8 @@ def sweep() -> dict[str, int]:
     """
     counts = {"run": 0, "failed": 0}
     for workspace_id, case_id in leases.due():
+        if time_box.is_ending():
+            break
         outcome = run(workspace_id, case_id)
         if outcome is not None:
             counts["run" if outcome else "failed"] += 1
@@ -65,13 +68,17 @@ def run(workspace_id: str, case_id: str) -> bool | None:
 
 
 def _attempt(run: Run) -> bool | None:
-    """Carry out a claimed case; None when another runner took it over.
+    """Carry out a claimed case; None when another runner took it over, or is to.
 
-    False after a fault, which releases it for a retry.
+    False after a fault, which releases it for a retry. A process that ends releases it
+    between two batches, for the next one to go on.
     """
     try:
         installation.require()
         _KINDS[CaseKind(run.case.kind)](run)
+    except ProcessEnds:
+        leases.release(run.case, run.runner)
+        return None
     except LeaseLost:
         log.info("gdpr_lease_lost", case=run.case.id)
         return None

@@ -42,6 +42,7 @@ from gdpr.models import (
     Subject,
 )
 from gdpr.pagination import Page, PageQuery
+from memory.jobs import time_box
 from memory.journal import append as journal
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -253,6 +254,8 @@ def sweep() -> dict[str, int]:
     now, made_count = timezone.now(), 0
     waiting = Export.objects.filter(leases.unclaimed(now), state=ExportState.MAKING)
     for export in list(waiting):
+        if time_box.is_over():
+            break
         made_count += make(export).state == ExportState.READY
     old = Export.objects.filter(expires_at__lte=now).exclude(state=ExportState.GONE)
     return {

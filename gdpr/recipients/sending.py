@@ -27,6 +27,7 @@ from gdpr.recipients import listing, notices, records, ways
 from memory import webhooks, workspace_settings
 from memory.accounts import mail
 from memory.installation import encryption
+from memory.jobs import time_box
 from memory.models import DeliveryStatus, WebhookDelivery
 from memory.ports import serving
 from memory.providers import base, remote
@@ -86,7 +87,7 @@ def sweep(limit: int = BATCH_LIMIT) -> dict[str, int]:
     )
     rows = due.select_related("case").order_by("next_attempt_at", "pk")
     for row in list(rows[:limit]):
-        if time.monotonic() > end:
+        if time.monotonic() > end or time_box.is_over():
             break
         # A restored database may have to erase the person again first.
         if serving.refusal(row.workspace_id) is None:

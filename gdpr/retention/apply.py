@@ -20,6 +20,7 @@ from gdpr.models import RetentionRule, SubjectLink
 from gdpr.retention import selection
 from gdpr.retention.selection import Row
 from gdpr.subjects import backfill
+from memory.jobs import time_box
 from memory.journal import append as journal
 from memory.journal import archive_erasure
 from memory.journal import erasure as journal_erasure
@@ -85,7 +86,7 @@ def _run(rule: RetentionRule, at: datetime, by: Actor) -> tuple[int, Counter[str
     for source in selection.sources(rule, selection.cutoff(rule, at)):
         for rows in selection.batches(source):
             # It may be switched off, or get another age, while it runs.
-            if not live.exists():
+            if not live.exists() or time_box.is_ending():
                 return erased, stays
             started = time.monotonic()
             count, kept_counts = _batch(rule, source.place, rows, by)
@@ -123,7 +124,10 @@ def run(workspace_id: str, *, at: datetime | None = None) -> dict[str, int]:
     erased_by_rule: dict[str, int] = {}
     for alias in selection.unsearched_aliases(workspace_id):
         backfill.sweep_alias(alias)
-    for rule in RetentionRule.objects.filter(workspace_id=workspace_id, active=True):
+    rules = RetentionRule.objects.filter(workspace_id=workspace_id, active=True)
+    for rule in rules:
+        if time_box.is_ending():
+            break
         erased, stays = _run(rule, moment, by)
         with transaction.atomic():
             rows = RetentionRule.objects.filter(pk=rule.pk)

@@ -12,6 +12,7 @@ from gdpr.data_map import registry
 from gdpr.data_map.base import Fate, Person
 from gdpr.matching.matcher import Matcher, Name
 from gdpr.models import Alias, Via
+from memory.jobs import time_box
 from memory.journal import compaction, visibility
 
 # Places whose rows are linked; the others are searched when a plan is made.
@@ -67,6 +68,8 @@ def sweep(limit: int = 50) -> dict[str, int]:
     counts = {"aliases": 0, "rows": 0}
     aliases = Alias.objects.filter(swept_at=None).select_related("subject")
     for alias in aliases.order_by("pk")[:limit]:
+        if time_box.is_over():
+            break
         counts["aliases"] += 1
         counts["rows"] += sweep_alias(alias)
     return counts

@@ -21,6 +21,7 @@ from memory.files import paths as file_paths
 from memory.files.paths import Owner
 from memory.files.quarantine import Incoming, Judgement
 from memory.files.storage import RootLost, Stored, Unsafe
+from memory.jobs import time_box
 from memory.models import MemoryFile, Workspace
 from memory.rules import entries, errors
 from memory.rules.permissions import system
@@ -191,5 +192,7 @@ def sweep(workspace_slug: str | None = None) -> Report:
     rows = MemoryFile.objects.filter(workspace__in=workspaces)
     paths |= {file_paths.parts_of(file) for file in rows.only("path")}
     for parts in sorted(paths):
+        if time_box.is_ending():
+            break
         visit(parts, report)
     return report

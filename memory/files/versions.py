@@ -21,6 +21,7 @@ from django.utils.translation import pgettext
 
 from memory.files.storage import FileStore, RootLost, digest
 from memory.installation import identity as installation
+from memory.jobs import time_box
 from memory.models import MemoryFile, MemoryVersion
 from memory.ports import subject_linker
 from memory.rules import errors
@@ -193,6 +194,8 @@ def prune(
             newest_pks = list(newest_first[: max(1, newest)])
             old = finished.filter(written_at__lt=edge)
             count += old.exclude(pk__in=newest_pks).delete()[0]
+            if time_box.is_ending():
+                return Pruned(count, 0)
     return Pruned(count, collect_orphans(workspace_id))
 
 

@@ -15,6 +15,8 @@ import structlog
 from celery import current_app
 from kombu.exceptions import KombuError
 
+from memory.jobs import backlogs, queues
+
 PAUSE_SECONDS: Final = 10.0
 log = structlog.get_logger(__name__)
 
@@ -41,15 +43,24 @@ class _Broker:
 broker = _Broker()
 
 
-def send(task: str, args: Sequence[Any] = (), *, expires: float | None = None) -> bool:
+def send(
+    task: str,
+    args: Sequence[Any] = (),
+    *,
+    expires: float | None = None,
+    queue: str | None = None,
+) -> bool:
     """Send a task to the workers; False when the broker cannot be reached.
 
-    The work then waits in the database for the scheduler's next tick.
+    It goes to the queue of its route unless one is named. What is not sent waits in
+    the database for the scheduler's next tick.
     """
-    if broker.is_paused:
+    if broker.is_paused or backlogs.is_full(queue or queues.ROUTES[task]):
         return False
     try:
-        current_app.send_task(task, args=list(args), expires=expires, retry=False)
+        current_app.send_task(
+            task, args=list(args), expires=expires, queue=queue, retry=False
+        )
     except (KombuError, OSError) as error:
         broker.failed()
         log.warning("message_not_sent", task=task, error=type(error).__name__)

@@ -24,6 +24,8 @@ from memory.rules.permissions import Actor, Role
 WRITE_SECONDS: Final = 0.5
 MAX_ITEMS: Final = 200
 WHY_LENGTH: Final = 300
+# The key among a run's params of where it goes on.
+POSITION: Final = "position"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def of_run(run: JobRun) -> Iterator[None]:
 
     What the work leaves behind is in English, whatever language its request is in.
     """
-    progress = Progress(run)
+    progress = Progress(run, items=list(run.items))
     token = _current.set(progress)
     try:
         # A run may be in the request of a page, and what it stores is English.
@@ -81,7 +83,7 @@ def of_run(run: JobRun) -> Iterator[None]:
             yield
     finally:
         _current.reset(token)
-        if progress.written_at or progress.items:
+        if progress.written_at or progress.items != run.items:
             progress.write()
 
 
@@ -115,6 +117,22 @@ def params() -> dict[str, str]:
     """Return what the run was asked for; empty for one by schedule."""
     progress = _current.get()
     return dict(progress.run.params) if progress is not None else {}
+
+
+def position() -> str:
+    """Return where an earlier part of this run stopped; "" at its beginning."""
+    return params().get(POSITION, "")
+
+
+def keep_position(text: str) -> None:
+    """Note where the next part of this run goes on."""
+    progress = _current.get()
+    if progress is None:
+        return
+    run = progress.run
+    run.params = {**run.params, POSITION: text}
+    rows = JobRun.objects.filter(pk=run.pk, claimed_by=run.claimed_by)
+    rows.update(params=run.params)
 
 
 def requester(workspace_id: str, name: str) -> Actor:

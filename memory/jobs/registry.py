@@ -3,34 +3,44 @@
 The table of jobs is ``crewship_memory.jobs``; this module knows none of them. A run is
 claimed by inserting (job, slot), so of two schedulers one does the work. While it runs,
 a thread updates its heartbeat; a run whose process died is taken over by the next tick
-that wants the slot. A job that fails is recorded with its cause and stops no other.
+that wants the slot. A run is worked in parts of ``time_box.JOB_SECONDS``: between two
+of them nobody has it. A job that fails is recorded with its cause and stops no other.
 """
 
 from __future__ import annotations
 
-import os
+import math
 import secrets
-import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
-from datetime import UTC, datetime, time, timedelta
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 import structlog
 from celery import current_app
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from memory.installation import identity as installation
 from memory.installation import schema_version
-from memory.jobs import dispatch, heartbeat, progress, words
+from memory.jobs import (
+    claims,
+    dispatch,
+    heartbeat,
+    notes,
+    progress,
+    queues,
+    slots,
+    time_box,
+    words,
+)
+from memory.jobs.claims import CUT
 from memory.jobs.progress import ResultLine
 from memory.models import JobRun, RunState, Workspace
 from memory.ports import serving
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
-NIGHT: Final = time(3, 0, tzinfo=UTC)
 HEARTBEAT_SECONDS: Final = 10.0
 # A process without a heartbeat for this long counts as dead.
 STALE: Final = timedelta(seconds=60)
@@ -59,7 +69,8 @@ class Job:
     runs when it is asked for. ``lines`` words what a run named with ``add_item``; texts
     are read anew, so that nothing erased comes back. ``repeats`` are the states in
     which a run may be started again. ``permission`` is what a person needs besides
-    ``jobs.run``.
+    ``jobs.run``. ``queue`` is where it runs; without one ``clock`` for a job by
+    interval, ``batch`` for all others.
     """
 
     name: str
@@ -76,6 +87,14 @@ class Job:
     )
     repeats: tuple[RunState, ...] = ENDED_BADLY
     permission: str = "jobs.run"
+    queue: str = ""
+
+    @property
+    def runs_in(self) -> str:
+        """The queue whose workers run it, but for the nightly chain."""
+        if self.queue:
+            return self.queue
+        return queues.BATCH if self.interval is None else queues.CLOCK
 
 
 _registry: dict[str, Job] = {}
@@ -88,9 +107,9 @@ def register(*jobs: Job) -> None:
 
 def registered() -> list[Job]:
     """Return every job: those without a schedule, by interval, then nightly."""
+    rows = _registry.values()
     return sorted(
-        _registry.values(),
-        key=lambda job: (job.night or 0, job.interval or timedelta(), job.title),
+        rows, key=lambda j: (j.night or 0, j.interval or timedelta(), j.title)
     )
 
 
@@ -101,35 +120,10 @@ def get(name: str) -> Job:
     return _registry[name]
 
 
-# ── Claiming ─────────────────────────────────────────────────────────────────
-def _worker_id() -> str:
-    return f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"
-
-
-def _take_over(rows: dict[str, str], worker_id: str, now: datetime) -> JobRun | None:
-    """Take a run whose process died; by the conditional UPDATE only one succeeds."""
-    dead = JobRun.objects.filter(
-        **rows, state=RunState.RUNNING, heartbeat_at__lt=now - STALE
-    )
-    if dead.update(claimed_by=worker_id, heartbeat_at=now, started_at=now):
-        return JobRun.objects.get(**rows)
-    return None
-
-
+# ── Running ──────────────────────────────────────────────────────────────────
 def claim(job: Job, workspace_id: str, slot: str) -> JobRun | None:
     """Claim a slot of a job; None when another process has or had it."""
-    now, worker_id = timezone.now(), _worker_id()
-    key = {"name": job.name, "slot": f"{workspace_id or 'house'} {slot}"}
-    if JobRun.objects.filter(**key).exists():
-        return _take_over(key, worker_id, now)
-    try:
-        with transaction.atomic():
-            return JobRun.objects.create(
-                **key, workspace_id=workspace_id or None, claimed_by=worker_id,
-                started_at=now, heartbeat_at=now,
-            )  # fmt: skip
-    except IntegrityError:
-        return None
+    return claims.claim(job.name, workspace_id, slot, STALE)
 
 
 def cause(error: Exception) -> str:
@@ -155,17 +149,22 @@ def _attempt(job: Job, workspace_id: str) -> tuple[RunState, Outcome]:
 
 
 def execute(job: Job, run: JobRun) -> JobRun:
-    """Run a claimed job and record how it ended."""
-    with heartbeat.of_run(run, HEARTBEAT_SECONDS), progress.of_run(run):
+    """Run a claimed job and record how it ended, or how far this part came."""
+    # Without a worker nobody would come for the next part.
+    delivers = current_app.conf.get("crewship_delivers")
+    seconds = time_box.JOB_SECONDS if delivers else math.inf
+    beating = heartbeat.of_run(run, HEARTBEAT_SECONDS)
+    with beating, progress.of_run(run), time_box.of(seconds) as box:
         state, outcome = _attempt(job, run.workspace_id or ALL_WORKSPACES)
-    now = timezone.now()
-    JobRun.objects.filter(pk=run.pk, claimed_by=run.claimed_by).update(
-        state=state,
-        counts=outcome.counts,
-        error=outcome.fault[:400],
-        ended_at=now,
-        heartbeat_at=now,
-    )
+    now, fault = timezone.now(), outcome.fault or run.error
+    if state == RunState.DONE and fault:
+        state = RunState.PARTLY
+    end: dict[str, Any] = {"state": state, "ended_at": now}
+    if box.is_cut and state != RunState.FAILED:
+        end = {"claimed_by": CUT}
+    end |= {"counts": notes.added(run.counts, outcome.counts), "error": fault[:400]}
+    own = JobRun.objects.filter(pk=run.pk, claimed_by=run.claimed_by)
+    own.update(**end, heartbeat_at=now)
     _prune(run)
     run.refresh_from_db()
     return run
@@ -180,39 +179,34 @@ def _prune(run: JobRun) -> None:
 
 
 # ── Scheduling ───────────────────────────────────────────────────────────────
-def _run_all(job: Job, slot: str) -> list[JobRun]:
+def _run_all(job: Job, slot: str) -> Iterator[JobRun]:
     """Run a slot of a job, for each workspace or once for the whole installation."""
     workspaces = Workspace.objects.order_by("number").values_list("pk", flat=True)
-    runs = []
     for workspace_id in [ALL_WORKSPACES] if job.house_wide else list(workspaces):
+        if time_box.ending.is_set():
+            return
         run = claim(job, workspace_id, slot)
         if run is not None:
-            runs.append(execute(job, run))
-    return runs
+            yield execute(job, run)
 
 
-def slot_of(interval: timedelta, now: datetime) -> datetime:
-    """Return the start of the interval that contains ``now``, counted from 1970."""
-    seconds = int(interval.total_seconds())
-    return datetime.fromtimestamp(int(now.timestamp()) // seconds * seconds, UTC)
+def _in_queue(queue: str | None) -> list[Job]:
+    return [job for job in registered() if queue in (None, job.runs_in)]
 
 
-def last_night(now: datetime) -> datetime:
-    tonight = datetime.combine(now.astimezone(UTC).date(), NIGHT)
-    return tonight if tonight <= now else tonight - timedelta(days=1)
+def tick(now: datetime | None = None, queue: str | None = None) -> list[JobRun]:
+    """Run the jobs due by interval, and runs that wait and whose message was lost.
 
-
-def tick(now: datetime | None = None) -> list[JobRun]:
-    """Run the jobs due by interval, and requested runs whose message was lost."""
+    Those of one queue, or of all.
+    """
     schema_version.guard()
-    moment, runs = now or timezone.now(), []
-    for job in registered():
+    moment, runs = now or timezone.now(), list[JobRun]()
+    for job in _in_queue(queue):
         if job.interval is not None:
-            slot = slot_of(job.interval, moment).strftime("%Y-%m-%dT%H:%M:%SZ")
+            slot = slots.by_interval(job.interval, moment)
             runs += _run_all(job, slot)
-    overdue = JobRun.objects.filter(
-        state=RunState.WAITING, started_at__lt=moment - STALE / 2
-    )
+    names = [job.name for job in _in_queue(queue)]
+    overdue = claims.overdue(moment - STALE / 2).filter(name__in=names)
     for pk in list(overdue.values_list("pk", flat=True)):
         runs += run_requested(pk)
     return runs
@@ -221,14 +215,21 @@ def tick(now: datetime | None = None) -> list[JobRun]:
 def nightly(now: datetime | None = None) -> list[JobRun]:
     """Run the nightly chain in order, unless it ran for this night already.
 
-    Called more often than nightly, so that a missed night is made up for.
+    Called more often than nightly, so that a missed night is made up for. It ends
+    where a job is not done yet, here or in another process: the next call goes on.
     """
     schema_version.guard()
-    slot = f"night of {last_night(now or timezone.now()):%Y-%m-%d}"
-    runs = []
+    slot = slots.of_night(now or timezone.now())
+    runs: list[JobRun] = []
     for job in registered():
-        if job.night is not None:
-            runs += _run_all(job, slot)
+        if job.night is None:
+            continue
+        runs += _run_all(job, slot)
+        open_runs = JobRun.objects.filter(
+            name=job.name, slot__endswith=slot, ended_at=None
+        )
+        if time_box.ending.is_set() or open_runs.exists():
+            break
     return runs
 
 
@@ -259,21 +260,10 @@ def note(name: str, act: Callable[[], Outcome]) -> Outcome:
 
 
 def _note(name: str, started_at: datetime, state: RunState, outcome: Outcome) -> None:
-    now = timezone.now()
-    slot = f"house {started_at:%Y-%m-%dT%H:%M} {state}"
-    with transaction.atomic():
-        run, fresh = JobRun.objects.select_for_update().get_or_create(
-            name=name, slot=slot, defaults={"state": state, "started_at": started_at}
-        )
-        counts = dict(run.counts)
-        for key, number in outcome.counts.items():
-            counts[key] = counts.get(key, 0) + number
-        before = timedelta() if fresh else timedelta(seconds=run.seconds)
-        run.started_at, run.ended_at = started_at - before, now
-        run.heartbeat_at, run.counts, run.error = now, counts, outcome.fault[:400]
-        run.save()
-    if fresh:
-        _prune(run)
+    fault = outcome.fault[:400]
+    fresh = notes.add(name, started_at, state, outcome.counts, fault)
+    if fresh is not None:
+        _prune(fresh)
 
 
 # ── On request ───────────────────────────────────────────────────────────────
@@ -315,29 +305,43 @@ def run_now(name: str, *, by: Actor, params: dict[str, str] | None = None) -> Jo
     )
     if current_app.conf.get("crewship_delivers"):
         # Without a broker the tick finds the run waiting.
-        transaction.on_commit(lambda: dispatch.send("memory.run_job", [run.pk]))
+        transaction.on_commit(lambda: send(run))
         return run
     run_requested(run.pk)
     run.refresh_from_db()
     return run
 
 
+def send(run: JobRun) -> bool:
+    """Tell the workers of its queue that a run waits; False when they cannot be."""
+    return dispatch.send("memory.run_job", [run.pk], queue=get(run.name).runs_in)
+
+
 def run_requested(run_id: int) -> list[JobRun]:
-    """Do a requested run, unless it is claimed, or long and has to wait its turn."""
+    """Do a run that waits, unless it is claimed, or long and has to wait its turn."""
     schema_version.guard()
-    worker_id, now = _worker_id(), timezone.now()
-    rows = JobRun.objects.filter(pk=run_id, state=RunState.WAITING)
+    rows = JobRun.objects.filter(claims.OPEN, pk=run_id)
     long_names = [job.name for job in registered() if job.longest > LONG]
+    edge = timezone.now() - STALE
     live = JobRun.objects.filter(
-        name__in=long_names, state=RunState.RUNNING, heartbeat_at__gte=now - STALE
-    )
+        name__in=long_names, state=RunState.RUNNING, heartbeat_at__gte=edge
+    ).exclude(claimed_by=CUT)
     # One long run at a time: the scheduler needs a thread of the worker as well.
     free = rows.exclude(name__in=long_names) if live.exists() else rows
-    is_claimed = free.update(
-        state=RunState.RUNNING, claimed_by=worker_id, started_at=now, heartbeat_at=now
-    )
-    if not is_claimed:
-        rows.update(heartbeat_at=now)
+    if not claims.take(free):
+        rows.update(heartbeat_at=timezone.now())
         return []
     run = JobRun.objects.get(pk=run_id)
     return [execute(get(run.name), run)]
+
+
+def run_waiting(queue: str) -> list[JobRun]:
+    """Do the runs of a queue that wait, a part of each in turn, until none is left."""
+    names, runs = [job.name for job in _in_queue(queue)], list[JobRun]()
+    rows = JobRun.objects.filter(claims.OPEN, name__in=names).order_by("heartbeat_at")
+    while not time_box.ending.is_set() and (first := rows.first()):
+        part = run_requested(first.pk)
+        if not part:
+            break
+        runs += part
+    return runs

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
 from memory.jobs import registry as jobs
-from memory.jobs import words
+from memory.jobs import slots, words
 from memory.jobs.registry import Job
 from memory.models import JobRun, RunState, Workspace
 from memory.rules import errors
@@ -164,8 +164,8 @@ def _run_view(job: Job, run: JobRun, *, is_shared: bool, now: datetime) -> RunVi
 
 def _next(job: Job, now: datetime) -> datetime | None:
     if job.interval is not None:
-        return jobs.slot_of(job.interval, now) + job.interval
-    return None if job.night is None else jobs.last_night(now) + timedelta(days=1)
+        return slots.slot_of(job.interval, now) + job.interval
+    return None if job.night is None else slots.last_night(now) + timedelta(days=1)
 
 
 def overview(actor: Actor) -> JobsOverview:

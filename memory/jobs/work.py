@@ -17,7 +17,7 @@ from django.utils.translation import gettext
 
 from memory.jobs import registry as jobs
 from memory.jobs import status as job_status
-from memory.jobs.progress import MAX_ITEMS, ResultLine
+from memory.jobs.progress import MAX_ITEMS, POSITION, ResultLine
 from memory.jobs.status import RunView
 from memory.models import JobRun, RunState
 from memory.rules import errors
@@ -141,5 +141,9 @@ def repeat(actor: Actor, name: str, run_id: int) -> JobRun:
         raise errors.Conflict(detail, code="job_waiting")
     if view.run.state not in jobs.get(name).repeats:
         raise errors.Conflict(gettext("That run has done its work."), code="job_done")
-    params = {k: v for k, v in view.run.params.items() if not k.startswith("by_")}
+    params = {
+        name: value
+        for name, value in view.run.params.items()
+        if not name.startswith("by_") and name != POSITION
+    }
     return jobs.run_now(name, by=actor, params=params)

@@ -20,6 +20,7 @@ from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
+from memory.jobs import time_box
 from memory.journal import append as journal
 from memory.journal import integrity
 from memory.models import (
@@ -327,6 +328,8 @@ def run(workspace_id: str, *, days: int = DAYS, at: datetime | None = None) -> R
     moment, report = at or timezone.now(), Report()
     before = cutoff(days, moment)
     for bucket in plan(workspace_id, days=days, at=moment):
+        if time_box.is_over():
+            break
         try:
             removal = _compact(workspace_id, bucket, before)
         except TamperedEntry as error:

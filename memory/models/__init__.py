@@ -15,7 +15,7 @@ from memory.models.gateway import GatewayKey, GatewayPending, GatewaySetup
 from memory.models.imports import ImportLine
 from memory.models.installation import ChainSegment, Installation, KeyFingerprint
 from memory.models.invitations import Invitation
-from memory.models.jobs import JobRun, RunState
+from memory.models.jobs import JobRun, RunState, WorkerProcess
 from memory.models.journal import (
     ChainCheckpoint,
     ChainHead,
@@ -94,6 +94,7 @@ __all__ = [
     "Webhook",
     "WebhookDelivery",
     "WordChange",
+    "WorkerProcess",
     "Workspace",
     "WorkspaceSetting",
 ]

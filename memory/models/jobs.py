@@ -1,4 +1,4 @@
-"""The runs of scheduled jobs."""
+"""The runs of scheduled jobs, and the processes that do them."""
 
 from __future__ import annotations
 
@@ -65,3 +65,23 @@ class JobRun(models.Model):
     def seconds(self) -> float:
         """The duration so far, or until the end."""
         return ((self.ended_at or timezone.now()) - self.started_at).total_seconds()
+
+
+class WorkerProcess(models.Model):
+    """A process that takes tasks from queues, or the clock that puts them there.
+
+    ``host`` is a digest of the machine's name. ``seen_at`` is the database's time, so
+    that the machines' clocks need not agree.
+    """
+
+    name = models.CharField(primary_key=True, max_length=60)
+    host = models.CharField(max_length=16)
+    queues = models.JSONField(default=list)
+    is_clock = models.BooleanField(default=False)
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "worker_processes"
+
+    def __str__(self) -> str:
+        return f"{self.name} takes {', '.join(self.queues) or 'nothing'}"

@@ -6,7 +6,7 @@ from typing import Final
 
 from django.urls import reverse
 
-from memory.jobs import progress
+from memory.jobs import progress, time_box
 from memory.jobs import registry as jobs
 from memory.jobs.progress import ResultLine
 from memory.jobs.registry import Outcome
@@ -33,7 +33,8 @@ def is_long(actor: Actor) -> bool:
 def run(workspace_id: str) -> Outcome:
     """Scan every stored file with the current rules and hold what fails."""
     actor = progress.requester(workspace_id, JOB)
-    counts, after = {"scanned": 0, "held": 0, "unreadable": 0}, ""
+    counts = {"scanned": 0, "held": 0, "unreadable": 0}
+    after = progress.position()
     while True:
         part = rescan.rescan(actor, after=after)
         counts["scanned"] += part.seen
@@ -47,6 +48,9 @@ def run(workspace_id: str) -> Outcome:
         if part.after is None:
             break
         after = part.after
+        if time_box.is_over():
+            progress.keep_position(after)
+            break
     # Stored as it is; the page of the job translates it.
     fault = gettext_noop("Some files could not be read; each is listed")
     return Outcome(counts, fault if counts["unreadable"] else "")

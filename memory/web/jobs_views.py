@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -10,9 +12,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.middleware import HtmxDetails
 
+from memory.jobs import queue_status, work
 from memory.jobs import registry as jobs
 from memory.jobs import status as job_status
-from memory.jobs import work
 from memory.rules import errors
 from memory.web import pages
 
@@ -20,9 +22,12 @@ from memory.web import pages
 @require_GET
 def job_list(request: HttpRequest) -> HttpResponse:
     """Show every job with its last run; the table refreshes itself."""
-    overview = job_status.overview(pages.actor(request))
-    template = f"memory/jobs.html{pages.target_fragment(request, 'jobs')}"
-    return render(request, template, {"overview": overview})
+    actor = pages.actor(request)
+    context: dict[str, Any] = {"overview": job_status.overview(actor)}
+    fragment = pages.target_fragment(request, "jobs")
+    if not fragment:
+        context |= {"queues": queue_status.overview(actor)}
+    return render(request, f"memory/jobs.html{fragment}", context)
 
 
 @require_GET

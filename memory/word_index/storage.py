@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from django.db import connection, transaction
@@ -40,8 +40,8 @@ def store(entries: Iterable[tuple[int, str, str, str | None]]) -> None:
         cursor.executemany(_STORE, rows)
 
 
-def fill() -> int:
-    """Write the words of every entry that has none, such as redacted ones.
+def fill(is_over: Callable[[], bool] = lambda: False) -> int:
+    """Write the words of every entry that has none, until its time is over.
 
     Returns how many. They are looked for before the transaction: appends need not wait.
     """
@@ -50,7 +50,7 @@ def fill() -> int:
         with connection.cursor() as cursor:
             cursor.execute(_NEXT, [docid, CHUNK])
             docids = [docid for (docid,) in cursor.fetchall()]
-        if not docids:
+        if not docids or is_over():
             return count
         count += _fill(docids)
         docid = docids[-1]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import logging
 import re
+import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +20,7 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from django.utils.log import log_response
+from django_structlog.celery.receivers import CeleryReceiver
 
 from crewship_memory import log_redaction, logs
 from memory.accounts import api_keys
@@ -251,6 +254,26 @@ def by_celery() -> None:
     )  # fmt: skip
 
 
+def by_a_failed_task() -> None:
+    try:
+        raise ValueError(f"{NAME} {ADDRESS}")
+    except ValueError as error:
+        CeleryReceiver().receiver_task_failure(task_id="t-1", exception=error)
+
+
+def by_a_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        logging.captureWarnings(capture=False)
+        logging.captureWarnings(capture=True)
+        warnings.warn(f"slow: /records/{NAME}/", stacklevel=1)
+
+
+def by_a_process() -> None:
+    error = raised(KeyError(NAME))
+    sys.excepthook(type(error), error, error.__traceback__)
+
+
 def by_httpx() -> None:
     def answer(_request: httpx.Request) -> httpx.Response:
         return httpx.Response(200)
@@ -284,6 +307,9 @@ def by_ourselves() -> None:
         (by_security, "DisallowedHost"),
         (by_waitress, "Exception while serving a request"),
         (by_celery, "gdpr.run"),
+        (by_a_failed_task, "task_failed"),
+        (by_a_warning, "UserWarning"),
+        (by_a_process, "process_failed"),
         (by_httpx, "models.example"),
         (by_a_thread, "thread_failed"),
         (by_ourselves, "No such file"),

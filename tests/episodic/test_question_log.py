@@ -15,7 +15,7 @@ from django.db import DatabaseError, DataError, connection, connections
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from crewship_memory.management.commands import up
+from crewship_memory import process_end
 from episodic.index import engine
 from episodic.models import LoggedHit, LoggedQuestion
 from episodic.recall import checks, prompt_context, question_log, question_rows
@@ -331,7 +331,7 @@ def test_the_server_writes_what_waits_before_it_ends(
     monkeypatch.setattr(logging, "shutdown", lambda: None)
     ask(logged, "last words")
     with pytest.raises(ServerEnd):
-        up.flush_and_exit()
+        process_end.flush_and_exit()
     assert [row.question for row in LoggedQuestion.objects.all()] == ["last words"]
 
 

@@ -20,6 +20,7 @@ from episodic.health import snapshots as health
 from episodic.models import HealthSnapshot
 from memory import http_out, webhooks
 from memory.jobs import registry as jobs
+from memory.jobs import time_box
 from memory.models import DeliveryStatus, JournalEntry, Webhook, WebhookDelivery
 from memory.rules import errors
 from tests.world import World
@@ -79,6 +80,17 @@ def band_change(world: World) -> JournalEntry:
     after = HealthSnapshot(workspace=world.acme, crew_id="", score=20)
     health._record_band_change(before, after)
     return JournalEntry.objects.get(entry_type=health.BAND_CHANGED)
+
+
+def test_a_process_that_ends_sends_nothing_more(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queued(world)
+    with monkeypatch.context() as patch:
+        patch.setattr(time_box, "ending", threading.Event())
+        time_box.ending.set()
+        assert sweep(Receiver()) == webhooks.Sweep()
+    assert sweep(Receiver()) == webhooks.Sweep(sent_count=1)
 
 
 # ── What is sent ─────────────────────────────────────────────────────────────

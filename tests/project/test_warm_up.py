@@ -222,7 +222,7 @@ def test_the_file_is_checked_though_nothing_was_loaded(
     monkeypatch.setattr(background, "LONGEST_LOAD", 0.0)
     is_checked = threading.Event()
     monkeypatch.setattr(sqlite_integrity, "watch", is_checked.set)
-    parts = "_worker Service Watcher CaseRunner IndexThread app task_prerun".split()
+    parts = "_worker Service ProcessThreads IndexThread app task_prerun".split()
     for part in parts:
         monkeypatch.setattr(background, part, MagicMock())
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)

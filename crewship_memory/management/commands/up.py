@@ -5,9 +5,6 @@ from __future__ import annotations
 import fcntl
 import gc
 import hashlib
-import logging
-import os
-import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,12 +19,18 @@ from django.core.management.base import BaseCommand, CommandError
 from django.core.wsgi import get_wsgi_application
 from django.db import connections
 
-from crewship_memory import bootstrap, data_folder, healthz, server, startup_progress
+from crewship_memory import (
+    bootstrap,
+    data_folder,
+    healthz,
+    process_end,
+    server,
+    startup_progress,
+    worker_process,
+)
 from crewship_memory.background import BackgroundThreads
 from crewship_memory.demo import load
 from crewship_memory.startup_progress import Progress
-from episodic.index.reference_counts import reference_counts
-from episodic.recall.question_log import question_log
 from gdpr.erasure import catch_up
 from memory import freed_memory
 from memory.installation import identity as installation
@@ -93,21 +96,6 @@ def served_name() -> str:
     """Return a host name that ALLOWED_HOSTS accepts."""
     names = [name.lstrip(".") for name in settings.ALLOWED_HOSTS if name != "*"]
     return next(iter(names), "localhost")
-
-
-def flush_and_exit() -> None:
-    """End the process after flushing what is buffered in memory.
-
-    Not through the interpreter's own end: it would wait for a long task, and take the
-    model apart under the threads that use it. Nothing is lost: what was acknowledged is
-    committed, and what was cut off is swept again.
-    """
-    reference_counts.drain()
-    question_log.drain()
-    connections.close_all()
-    logging.shutdown()
-    sys.stdout.flush()
-    os._exit(0)
 
 
 class Command(BaseCommand):
@@ -194,5 +182,6 @@ class Command(BaseCommand):
 
         startup_progress.when_it_answers(ready, host, port, served_name())
         server.serve(address, listener, get_wsgi_application())
+        worker_process.end_soon()
         threads.stop()
-        flush_and_exit()
+        process_end.flush_and_exit()

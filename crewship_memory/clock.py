@@ -1,0 +1,52 @@
+"""The scheduler of ``celery beat``: in memory, and its loop gives a sign of life."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import structlog
+from celery.beat import ScheduleEntry, Scheduler
+from django.db import DatabaseError, connections
+
+from memory.jobs import backlogs, pulses, queues
+
+log = structlog.get_logger(__name__)
+
+
+class Clock(Scheduler):
+    """Sends what is due. A schedule file would outlive the timetable it came from."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._pulse = pulses.Pulse((), is_clock=True)
+        self._beat_at = 0.0
+
+    def tick(self, *args: Any, **kwargs: Any) -> float:
+        """Send at most one task that is due; return the seconds to wait."""
+        if time.monotonic() >= self._beat_at:
+            self._beat_at = time.monotonic() + pulses.BEAT_SECONDS
+            self._beat()
+        return float(super().tick(*args, **kwargs))
+
+    def _beat(self) -> None:
+        try:
+            self._pulse.beat()
+        except DatabaseError as error:
+            log.warning("pulse_missed", error=type(error).__name__)
+        finally:
+            connections.close_all()
+
+    def apply_entry(self, entry: ScheduleEntry, producer: Any = None) -> None:
+        """Send a task, unless so many wait already that one more sets nothing going."""
+        queue = (entry.options or {}).get("queue") or queues.ROUTES[str(entry.task)]
+        if not backlogs.is_full(queue):
+            super().apply_entry(entry, producer=producer)
+
+    def close(self) -> None:
+        """End, and say that no clock runs here any more."""
+        super().close()
+        try:
+            self._pulse.end()
+        except DatabaseError as error:
+            log.warning("pulse_missed", error=type(error).__name__)
