@@ -15,8 +15,7 @@ from memory.word_index.pg_table import COLUMNS, FROM_JOURNAL, PARTITIONS
 ROWS_AT_ONCE = 10_000
 NEW = "journal_words_new"
 _FLAGS = (
-    "retired_at, restricted_at, erased_at, embeddable, entry_type, ts, recorded_at,"
-    " crew_id, agent_id, trace_id"
+    "retired_at, restricted_at, erased_at, embeddable, ts, recorded_at, trace_id"
 )
 
 
@@ -146,6 +145,13 @@ RENAME = """
     END
     $$
 """
+# What keys are made of.
+UPDATE = """
+    CREATE OR REPLACE TRIGGER journal_words_update
+    AFTER UPDATE OF summary, body, docid, crew_id, agent_id, entry_type
+    ON journal_entries
+    FOR EACH ROW EXECUTE FUNCTION journal_words_forget()
+"""
 _OWN = ", ".join(f"{name} = o.{name}" for name in COLUMNS)
 FLAGS = (
     f"""
@@ -190,7 +196,7 @@ def split(_apps, editor):
                 cursor.execute(CHANGED)
                 cursor.execute(REST)
                 storage.store_split(cursor.fetchall(), NEW)
-                for statement in (*REPLACE, COUNTS_FORGET, FORGET, RENAME, *FLAGS):
+                for statement in (*REPLACE, COUNTS_FORGET, FORGET, RENAME, UPDATE, *FLAGS):
                     cursor.execute(statement)
     storage.fill()
 
@@ -213,12 +219,11 @@ def join(_apps, editor):
     if editor.connection.vendor != "postgresql":
         return
     earlier = import_module("memory.migrations.0002_word_lists").POSTGRES
-    functions = [sql for sql in earlier if "CREATE FUNCTION" in sql]
     with transaction.atomic(using=editor.connection.alias):
         for statement in (
             "DROP TRIGGER journal_words_flags ON journal_entries",
             "DROP FUNCTION journal_words_follow()",
-            *(sql.replace("CREATE", "CREATE OR REPLACE", 1) for sql in functions),
+            *(sql.replace("CREATE", "CREATE OR REPLACE", 1) for sql in earlier[:4]),
             "CREATE TABLE words_joined (docid bigint PRIMARY KEY, words bytea NOT NULL)",
             "INSERT INTO words_joined SELECT docid, words FROM journal_words",
             "DROP TABLE journal_words",

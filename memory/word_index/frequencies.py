@@ -41,6 +41,9 @@ _HOLDING: Final = (
     f"SELECT %s, count(*), 0 FROM journal_words w WHERE w.workspace_id = %s"  # noqa: S608
     f" AND {KEYS_SQL} AND {SPEAKS_SQL}"
 )
+_HOLDS: Final = (
+    f"SELECT 1 FROM journal_words w WHERE w.workspace_id = %s AND {KEYS_SQL} LIMIT 1"  # noqa: S608
+)
 # Nobody waits: where words are just leaving, nothing is stored.
 _MAY_STORE: Final = (
     "SELECT pg_try_advisory_xact_lock(hashtextextended('word counts ' || %s, 0))"
@@ -110,10 +113,25 @@ def _count(workspace_id: str, number: int) -> tuple[int, int, int]:
         if number == ALL:
             cursor.execute(_ENTRIES, [workspace_id])
         else:
-            keys = pg_table.keys(workspace_id, [number])
+            keys = _keys(workspace_id, number)
             cursor.execute(_HOLDING, [number, workspace_id, keys])
         term, entries, words = cursor.fetchone()
     return int(term), int(entries), int(words)
+
+
+def _keys(workspace_id: str, number: int) -> str:
+    return pg_read.array(pg_table.keys(workspace_id, [number]))
+
+
+def of_no_entry(workspace_id: str) -> list[int]:
+    """Return the terms that were counted and that no entry holds any more."""
+    counted = WordCount.objects.filter(workspace_id=workspace_id, entries__gt=0)
+    numbers = counted.filter(term__range=(0, pg_table.OTHER - 1))
+    return [
+        term
+        for term in numbers.values_list("term", flat=True)
+        if not pg_read.fetch(_HOLDS, [workspace_id, _keys(workspace_id, term)])
+    ]
 
 
 def clear() -> None:

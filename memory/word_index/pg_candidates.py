@@ -2,8 +2,8 @@
 
 A small scope is read as a whole. Otherwise the rarest terms come first, as long as the
 rows that hold them fit the budget; then rows that hold several of the frequent ones;
-and where no term is rare, the rows that one of those says most in, and the newest. All
-of it is one statement, of which PostgreSQL runs no more than fills the budget.
+and where no term is rare, the newest with one, and those it says most in. All of it is
+one statement, of which PostgreSQL runs no more than fills the budget.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from memory import fulltext
 from memory.fulltext import WordScope
-from memory.word_index import pg_rows, pg_table
+from memory.word_index import pg_read, pg_rows, pg_table
 from memory.word_index.frequencies import Counts
 from memory.word_index.pg_rows import SELECTED, Rows
 from memory.word_index.pg_table import KEYS_SQL, TIERS
@@ -33,7 +33,6 @@ NEWEST_AMONG: Final = 50_000
 PAIRS: Final = 6
 # A list that most rows of a workspace are on narrows nothing.
 SELECTIVE: Final = 3
-_TOP_TIERS: Final = 3
 # Times the rows of a scope: so many postings cost more than the rows.
 LONG: Final = 20
 
@@ -142,12 +141,12 @@ class Plan:
             yield _Part(tuple(self._keys([n], range(TIERS)) for n in frequent))
 
     def _alone(self, frequent: Sequence[int]) -> Iterator[_Part]:
-        """Yield rows that one of the terms says most in, the newest, and any other."""
-        tiers = range(TIERS - 1, -1, -1)
-        for tier in tiers[:_TOP_TIERS]:
-            yield _Part((self._keys(frequent, [tier]),))
+        """Yield the newest rows with one of the terms, then those that it says most in.
+
+        The newest first: where a list is cut off, many rows say the same.
+        """
         yield _Part(holding=tuple(frequent))
-        for tier in tiers[_TOP_TIERS:]:
+        for tier in range(TIERS - 1, -1, -1):
             yield _Part((self._keys(frequent, [tier]),))
 
     # ── The statement ────────────────────────────────────────────────────────
@@ -168,7 +167,7 @@ class Plan:
         lists = [*part.lists, *self._lists]
         where += f" AND {KEYS_SQL}" * len(lists)
         sql = f"SELECT {SELECTED}, 1 AS inside FROM journal_words w WHERE {where}"  # noqa: S608
-        return sql, [*params, *lists]
+        return sql, [*params, *map(pg_read.array, lists)]
 
     def _newest(self, part: _Part) -> tuple[str, list[Any]]:
         """Return the newest rows that may hold a term: its bytes are in their words."""
@@ -182,7 +181,8 @@ class Plan:
             f"SELECT {SELECTED}, 1 AS inside FROM journal_words w WHERE {where}"  # noqa: S608
             " ORDER BY w.docid DESC LIMIT %s"
         )
-        return sql, [*params, first, *terms, NEWEST]
+        size = min(NEWEST, self._budget // 2)
+        return sql, [*params, first, *terms, size]
 
 
 def read(scope: WordScope, numbers: NDArray[np.uint32], counts: Counts) -> Rows:

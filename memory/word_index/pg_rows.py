@@ -42,10 +42,12 @@ _FLAGS: Final = (
     f" + CASE WHEN embeddable THEN {EMBEDDABLE} ELSE 0 END"
 )
 SELECTED: Final = f"docid, ts, thread, {_FLAGS} AS flags, words"
-_FROM_WORDS: Final = "journal_words w WHERE w.workspace_id = %s AND w.docid = ANY(%s)"
+_FROM_WORDS: Final = (
+    "journal_words w WHERE w.workspace_id = %s AND w.docid = ANY(%s::bigint[])"
+)
 _FROM_JOURNAL: Final = (
     f"(SELECT {FROM_JOURNAL}, ''::bytea AS words FROM journal_entries e"  # noqa: S608
-    " WHERE e.workspace_id = %s AND e.docid = ANY(%s)) w"
+    " WHERE e.workspace_id = %s AND e.docid = ANY(%s::bigint[])) w"
 )
 
 
@@ -187,4 +189,5 @@ def _load(
 ) -> Rows:
     where, params = conditions(scope)
     sql = f"SELECT {SELECTED}, ({where})::int AS inside FROM {source}"  # noqa: S608
-    return select(sql, [*params, scope.workspace_id, list(docids)], numbers)
+    named = pg_read.array(docids)
+    return select(sql, [*params, scope.workspace_id, named], numbers)

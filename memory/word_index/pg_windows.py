@@ -63,8 +63,8 @@ class Threads:
         if not len(at):
             return
         docid, ts, thread = rows.docid[at], rows.ts[at], rows.thread[at]
-        entries = [list(range(len(at))), docid.tolist(), ts.tolist(), thread.tolist()]
-        params = [*entries, self.workspace_id] * 2
+        entries = (range(len(at)), docid.tolist(), ts.tolist(), thread.tolist())
+        params = [*map(pg_read.array, entries), self.workspace_id] * 2
         place, side, other, other_ts = (
             np.frombuffer(bytes(column or b""), dtype=">i8").astype(np.int64)
             for column in pg_read.fetch(_SQL, params)[0]

@@ -203,9 +203,10 @@ class CandidateAnswer:
             where, params = conditions(self._scope)
             sql = (
                 "SELECT e.docid, e.id FROM journal_entries e"  # noqa: S608
-                f" WHERE e.docid = ANY(%s) AND {where}"
+                f" WHERE e.docid = ANY(%s::bigint[]) AND {where}"
             )
-            self._ids.update(pg_read.fetch(sql, [unknown, *params]))
+            named = pg_read.array(unknown)
+            self._ids.update(pg_read.fetch(sql, [named, *params]))
         return self._ids
 
     # ── Named entries ────────────────────────────────────────────────────────

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
-from memory import authors
+from memory import authors, fulltext
+from memory.models import EntryWords
 from memory.word_index import pg_table, terms
 
 CHUNK: Final = 500
@@ -74,6 +76,18 @@ def store_split(rows: Iterable[tuple[int, bytes]], table: str = pg_table.TABLE) 
             lists = [f"{{{','.join(map(str, row))}}}" for row in keys]
             statement = _STORE_SPLIT.format(table=table)
             cursor.execute(statement, [docids, blobs, lists])
+
+
+def rows_of(workspace_id: str) -> QuerySet[EntryWords]:
+    """Return the stored words of a workspace's entries.
+
+    On PostgreSQL the table's key begins with the workspace, which the model lacks.
+    """
+    rows = EntryWords.objects.filter(docid__range=fulltext.docids(workspace_id))
+    if connection.vendor == "sqlite":
+        return rows
+    own = "journal_words.workspace_id = %s"
+    return rows.extra(where=[own], params=[workspace_id])
 
 
 def _no_words() -> str:
