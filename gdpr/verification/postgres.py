@@ -58,9 +58,10 @@ def _try(sql: str, params: list[str] | None = None) -> bool:
 # of a table that is split also under each part's.
 _UNSAMPLE: Final = (
     "WITH tables AS (SELECT %s::regclass::oid AS oid"
-    " UNION SELECT inhrelid FROM pg_inherits WHERE inhparent = %s::regclass)"
-    " DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM tables) OR starelid IN"
-    " (SELECT indexrelid FROM pg_index WHERE indrelid IN (SELECT oid FROM tables))"
+    " UNION SELECT inhrelid FROM pg_inherits WHERE inhparent = %s::regclass),"
+    " indexes AS (SELECT indexrelid FROM pg_index WHERE indrelid IN (TABLE tables))"
+    " DELETE FROM pg_statistic"
+    " WHERE starelid IN (TABLE tables) OR starelid IN (TABLE indexes)"
 )
 
 

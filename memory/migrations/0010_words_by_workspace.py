@@ -9,14 +9,13 @@ from importlib import import_module
 
 from django.db import migrations, models, transaction
 
+from memory.fulltext import LEXEMES
 from memory.word_index import storage
 from memory.word_index.pg_table import COLUMNS, FROM_JOURNAL, PARTITIONS
 
 ROWS_AT_ONCE = 10_000
 NEW = "journal_words_new"
-_FLAGS = (
-    "retired_at, restricted_at, erased_at, embeddable, ts, recorded_at, trace_id"
-)
+_FLAGS = "retired_at, restricted_at, erased_at, embeddable, ts, recorded_at, trace_id"
 
 
 # The planner takes it for dear and PostgreSQL calls it for few rows.
@@ -72,7 +71,7 @@ _SAME = " AND ".join(f"o.{name} IS NOT DISTINCT FROM n.{name}" for name in COLUM
 REST = f"""
     SELECT docid, words FROM journal_words w
     WHERE NOT EXISTS (SELECT 1 FROM {NEW} n WHERE n.docid = w.docid)
-"""
+"""  # noqa: S608
 CHANGED = f"""
     DELETE FROM {NEW} n WHERE NOT EXISTS (
         SELECT 1 FROM (
@@ -81,7 +80,7 @@ CHANGED = f"""
         ) AS o
         WHERE o.docid = n.docid AND o.words = n.words AND {_SAME}
     )
-"""
+"""  # noqa: S608
 REPLACE = (
     "DROP TABLE journal_words",
     f"ALTER TABLE {NEW} RENAME TO journal_words",
@@ -110,7 +109,7 @@ COUNTS_FORGET = f"""
         WHERE c.id = leaving.id;
     END
     $$
-"""
+"""  # noqa: S608
 # Texts that changed are logged for the job that writes their words again.
 FORGET = """
     CREATE OR REPLACE FUNCTION journal_words_forget() RETURNS trigger
@@ -165,12 +164,31 @@ FLAGS = (
         RETURN NULL;
     END
     $$
-    """,
+    """,  # noqa: S608
     f"""
     CREATE OR REPLACE TRIGGER journal_words_flags
     AFTER UPDATE OF {_FLAGS} ON journal_entries
     FOR EACH ROW EXECUTE FUNCTION journal_words_follow()
     """,
+)
+
+
+# The rows of the journal hold their lexemes no more; only the index does.
+SEARCH = (
+    f"""
+    CREATE INDEX CONCURRENTLY IF NOT EXISTS journal_lexemes
+    ON journal_entries USING gin (({LEXEMES}))
+    """,
+    # With it goes its index.
+    "ALTER TABLE journal_entries DROP COLUMN IF EXISTS tsv",
+)
+SEARCH_BACK = (
+    f"""
+    ALTER TABLE journal_entries ADD COLUMN tsv tsvector
+    GENERATED ALWAYS AS ({LEXEMES}) STORED
+    """,
+    "CREATE INDEX journal_tsv ON journal_entries USING gin (tsv)",
+    "DROP INDEX journal_lexemes",
 )
 
 
@@ -196,14 +214,34 @@ def split(_apps, editor):
                 cursor.execute(CHANGED)
                 cursor.execute(REST)
                 storage.store_split(cursor.fetchall(), NEW)
-                for statement in (*REPLACE, COUNTS_FORGET, FORGET, RENAME, UPDATE, *FLAGS):
+                for statement in (
+                    *REPLACE,
+                    COUNTS_FORGET,
+                    FORGET,
+                    RENAME,
+                    UPDATE,
+                    *FLAGS,
+                ):
                     cursor.execute(statement)
+        _drop_invalid(cursor)
+        for statement in SEARCH:
+            cursor.execute(statement)
     storage.fill()
+
+
+def _drop_invalid(cursor):
+    """Drop the index that a migration left which was broken off."""
+    cursor.execute(
+        "SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
+        " WHERE c.relname = 'journal_lexemes' AND NOT i.indisvalid"
+    )
+    if cursor.fetchone():
+        cursor.execute("DROP INDEX journal_lexemes")
 
 
 def _copy(cursor):
     """Copy the rows behind the last one that was copied, some at once."""
-    cursor.execute(f"SELECT coalesce(max(docid), -1) FROM {NEW}")
+    cursor.execute(f"SELECT coalesce(max(docid), -1) FROM {NEW}")  # noqa: S608
     (last,) = cursor.fetchone()
     while True:
         cursor.execute(NEXT, [last, ROWS_AT_ONCE])
@@ -230,6 +268,7 @@ def join(_apps, editor):
             "DROP FUNCTION word_counts_forget(text, bigint[])",
             "DROP FUNCTION word_row(bigint)",
             "ALTER TABLE words_joined RENAME TO journal_words",
+            *SEARCH_BACK,
         ):
             editor.execute(statement, params=None)
 

@@ -1,4 +1,4 @@
-"""How many entries of a workspace hold a term, on PostgreSQL: counted once, then stored.
+"""How many entries hold a term, on PostgreSQL: counted once, then stored.
 
 Counted are the entries that may be used and are embedded: all of them, those of a crew,
 an agent or a type, and those that hold a term. The counts of all processes are in one

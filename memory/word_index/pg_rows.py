@@ -154,8 +154,8 @@ def _unpacked(row: Sequence[Any], numbers: NDArray[np.uint32]) -> Rows:
     counts, length = terms.counts_of(blobs, numbers)
     objects = np.empty(len(blobs), dtype=object)
     objects[:] = blobs
-    rest = (column[order] for column in (ts, thread, flags))
-    return Rows(docid, *rest, inside[order] != 0, counts, length, objects)
+    ts, thread, flags, inside = (c[order] for c in (ts, thread, flags, inside))
+    return Rows(docid, ts, thread, flags, inside != 0, counts, length, objects)
 
 
 def _readable(docids: Sequence[int], blobs: list[bytes]) -> list[bytes]:

@@ -23,9 +23,10 @@ REACH: Final = BEFORE + AFTER
 
 def _side(sign: str, order: str) -> str:
     """Return the query of the entries on one side of some, the nearest first."""
+    nearest = f"ORDER BY n.ts {order}, n.docid {order}"
     return (
         f"SELECT d.place, {sign}1 AS side, n.docid, n.ts,"  # noqa: S608
-        f" row_number() OVER (PARTITION BY d.place ORDER BY n.ts {order}, n.docid {order})"
+        f" row_number() OVER (PARTITION BY d.place {nearest})"
         " FROM unnest(%s::int[], %s::bigint[], %s::bigint[], %s::bigint[])"
         " AS d(place, docid, ts, thread) CROSS JOIN LATERAL ("
         "  SELECT w.docid, w.ts FROM journal_words w"

@@ -160,7 +160,7 @@ class CandidateAnswer:
         return bounds
 
     def _windows(self, docids: Numbers) -> tuple[Rows, Floats]:
-        """Return the rows in scope in whose windows named ones are, and their scores."""
+        """Return the rows in scope with named ones in their windows, and scores."""
         self._read_around(docids)
         rows = self._rows
         affected = rows.places(self._threads.around(docids, AFTER, BEFORE))
@@ -209,13 +209,25 @@ class CandidateAnswer:
             self._ids.update(pg_read.fetch(sql, [named, *params]))
         return self._ids
 
+    def _docids_of(self, entry_ids: Sequence[str]) -> Numbers:
+        """Return the docids of those named entries that are in scope."""
+        docids = {entry_id: docid for docid, entry_id in self._ids.items()}
+        unknown = [entry_id for entry_id in entry_ids if entry_id not in docids]
+        if unknown:
+            where, params = conditions(self._scope)
+            sql = (
+                "SELECT e.docid, e.id FROM journal_entries e"  # noqa: S608
+                f" WHERE e.id = ANY(%s) AND {where}"
+            )
+            rows = dict(pg_read.fetch(sql, [unknown, *params]))
+            self._ids.update(rows)
+            docids.update((entry_id, docid) for docid, entry_id in rows.items())
+        named = [docids[entry_id] for entry_id in entry_ids if entry_id in docids]
+        return np.unique(np.array(named, dtype=np.int64))
+
     # ── Named entries ────────────────────────────────────────────────────────
     def details(self, entry_ids: Sequence[str]) -> dict[str, WordDetail]:
-        where, params = conditions(self._scope)
-        sql = f"SELECT e.docid, e.id FROM journal_entries e WHERE e.id = ANY(%s) AND {where}"  # noqa: S608
-        pairs = pg_read.fetch(sql, [list(entry_ids), *params]) if entry_ids else []
-        self._ids.update(pairs)
-        named = np.array([docid for docid, _ in pairs], dtype=np.int64)
+        named = self._docids_of(entry_ids)
         self._read_around(named)
         beside = self._threads.around(named, 1, 1)
         ids = self._ids_of(self._threads.around(beside, 1, 1))
@@ -224,17 +236,22 @@ class CandidateAnswer:
         at = rows.places(beside)
         at = at[at >= 0]
         at = at[rows.inside[at]]
-        rows, context = rows.taken(at), windows[at].tolist()
-        own, pair_scores = self._own(rows).tolist(), self._pairs(rows).tolist()
+        return self._details(rows.taken(at), windows[at], ids)
+
+    def _details(
+        self, rows: Rows, windows: Floats, ids: dict[int, str]
+    ) -> dict[str, WordDetail]:
+        """Return the details of rows that have an id."""
         asking = (rows.flags & ASKS) != 0
         lengths = bare_questions.word_counts(rows.length, asking).tolist()
-        before, after = self._threads.before, self._threads.after
         threads = np.where(rows.flags & TIMED, 0, rows.thread).tolist()
+        own, pairs = self._own(rows).tolist(), self._pairs(rows).tolist()
+        before, after = self._threads.before, self._threads.after
         return {
             ids[docid]: WordDetail(
                 own=own[place],
-                pairs=pair_scores[place],
-                context=context[place],
+                pairs=pairs[place],
+                context=float(windows[place]),
                 length=lengths[place],
                 before=ids.get(before.get(docid, -1)),
                 after=ids.get(after.get(docid, -1)),

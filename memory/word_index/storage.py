@@ -87,7 +87,7 @@ def rows_of(workspace_id: str) -> QuerySet[EntryWords]:
     if connection.vendor == "sqlite":
         return rows
     own = "journal_words.workspace_id = %s"
-    return rows.extra(where=[own], params=[workspace_id])
+    return rows.extra(where=[own], params=[workspace_id])  # noqa: S610
 
 
 def _no_words() -> str:
@@ -95,7 +95,7 @@ def _no_words() -> str:
     same = "w.docid = e.docid"
     if connection.vendor != "sqlite":
         same += " AND w.workspace_id = e.workspace_id"
-    return f"NOT EXISTS (SELECT 1 FROM journal_words w WHERE {same})"
+    return f"NOT EXISTS (SELECT 1 FROM journal_words w WHERE {same})"  # noqa: S608
 
 
 def fill() -> int:
