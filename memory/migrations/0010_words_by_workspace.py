@@ -213,7 +213,7 @@ def split(_apps, editor):
                 cursor.execute(LOCK)
                 cursor.execute(CHANGED)
                 cursor.execute(REST)
-                storage.store_split(cursor.fetchall(), NEW)
+                storage.store_split(cursor.fetchall(), table=NEW)
                 for statement in (
                     *REPLACE,
                     COUNTS_FORGET,
@@ -248,7 +248,7 @@ def _copy(cursor):
         rows = cursor.fetchall()
         if not rows:
             return
-        storage.store_split(rows, NEW)
+        storage.store_split(rows, table=NEW)
         last = rows[-1][0]
 
 

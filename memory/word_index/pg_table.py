@@ -64,6 +64,8 @@ KEYS_SQL: Final = "w.keys && %s::int[] AND word_row(w.docid)"
 # The second and third byte of stored words are the length of the text.
 LENGTH_SQL: Final = "(get_byte(w.words, 1) + 256 * get_byte(w.words, 2))"
 Numbers = NDArray[np.uint64]
+# The crew, the agent and the type of an entry.
+Owners = tuple[str | None, str | None, str]
 
 
 def _mixed(
@@ -87,7 +89,7 @@ def _tiers(counts: NDArray[np.uint8], lengths: NDArray[np.int64]) -> Numbers:
 def keys_of(
     docids: Sequence[int],
     words: Sequence[bytes],
-    columns: Sequence[tuple[str | None, str | None, str]],
+    columns: Sequence[Owners],
 ) -> list[list[int]]:
     """Return the keys of entries; columns are their crew, agent and type."""
     lists = terms.unpack(words)

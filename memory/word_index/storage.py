@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from django.db import connection, transaction
@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from memory import authors, fulltext
 from memory.models import EntryWords
 from memory.word_index import pg_table, terms
+from memory.word_index.pg_table import Owners
 
 CHUNK: Final = 500
 KEEP_CHANGES: Final = 200_000
@@ -43,32 +44,41 @@ _TEXTS: Final = (
 )
 
 
-def store(entries: Iterable[tuple[int, str, str, str | None]]) -> None:
+def store(
+    entries: Iterable[tuple[int, str, str, str | None]],
+    owners: Mapping[int, Owners] | None = None,
+) -> None:
     """Write the words of entries, given as docid, summary, body and author's name.
 
-    The caller holds a transaction in which their texts do not change.
+    The caller holds a transaction in which their texts do not change. ``owners`` by
+    docid, where all are known, spare PostgreSQL a look.
     """
     rows = [
         (docid, terms.words_of(authors.attributed(name, summary), body))
         for docid, summary, body, name in entries
     ]
     if connection.vendor != "sqlite":
-        store_split(rows)
+        store_split(rows, owners)
         return
     with connection.cursor() as cursor:
         cursor.executemany(_STORE, rows)
 
 
-def store_split(rows: Iterable[tuple[int, bytes]], table: str = pg_table.TABLE) -> None:
+def store_split(
+    rows: Iterable[tuple[int, bytes]],
+    owners: Mapping[int, Owners] | None = None,
+    table: str = pg_table.TABLE,
+) -> None:
     """Write words into PostgreSQL's table, with what stands beside them.
 
     Of entries that are not in the journal nothing is written.
     """
     words = {docid: blob for docid, blob in rows if terms.is_readable(blob)}
     with connection.cursor() as cursor:
-        cursor.execute(_OWNERS, [list(words)])
-        owners = {docid: tuple(values) for docid, *values in cursor.fetchall()}
-        docids = sorted(owners)
+        if owners is None:
+            cursor.execute(_OWNERS, [list(words)])
+            owners = {row[0]: row[1:] for row in cursor.fetchall()}
+        docids = sorted(words.keys() & owners.keys())
         if docids:
             blobs = [words[docid] for docid in docids]
             columns = [owners[docid] for docid in docids]
