@@ -15,3 +15,9 @@ def of(workspace_id: str) -> int:
     """Return a workspace's number; a missing workspace raises and is not cached."""
     numbers = Workspace.objects.values_list("number", flat=True)
     return int(numbers.get(pk=workspace_id))
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def id_of(number: int) -> str:
+    """Return the id of a workspace; a missing one raises and is not cached."""
+    return str(Workspace.objects.values_list("pk", flat=True).get(number=number))

@@ -227,12 +227,10 @@ def _forget() -> None:
     from memory.installation import schema_version
     from memory.jobs import dispatch
     from memory.word_index.cache import indexes
-    from memory.word_index.frequencies import frequencies
 
     with engine._lock:
         for name in engine._Parts.__slots__:
             setattr(engine._parts, name, None)
-    frequencies.clear()
     indexes.clear()
     name_index.clear()
     reference_counts.reference_counts._counts.clear()

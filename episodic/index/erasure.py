@@ -23,7 +23,6 @@ from episodic.models import (
 )
 from memory.journal import erasure
 from memory.journal.erasure import entries_left
-from memory.word_index.frequencies import frequencies
 
 CHUNK: Final = 500
 
@@ -45,9 +44,6 @@ def on_entries_left(
         withheld_rows = rows.filter(state=State.WITHHELD)
         withheld_rows.filter(dim__gt=0).update(state=State.INDEXED)
         withheld_rows.filter(dim=0).update(state=State.PENDING)
-    if kind in ("erased", "redacted"):
-        # Word statistics must not reveal that an erased word once occurred.
-        frequencies.clear()
 
 
 def _edges(workspace_id: str, entry_ids: Sequence[str]) -> Any:

@@ -23,8 +23,8 @@ from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
 from gdpr.data_map.journal import entries_naming
 from memory import fulltext
 from memory.journal import erasure
-from memory.models import EntryWords, JournalEntry
-from memory.word_index import terms
+from memory.models import JournalEntry
+from memory.word_index import frequencies, storage, terms
 from memory.word_index.cache import indexes
 
 VECTOR_BYTES: Final = 24
@@ -50,11 +50,12 @@ class WordIndex(_MadeFromEntries):
     """The words of entries: the full-text index, stored terms, this process's index.
 
     Terms are four bytes of a word's digest: not readable, but a guessed name could be
-    compared with them. Database triggers delete them with the words.
+    compared with them. Database triggers delete them with the words, and on PostgreSQL
+    the counts of how many entries hold them.
     """
 
     name, title = "word_index", gettext_noop("Word index")
-    tables = ("memory.EntryWords",)
+    tables = ("memory.EntryWords", "memory.WordCount")
 
     def _ids(self, workspace_id: str, entry_ids: Sequence[str]) -> Iterable[str]:
         rows = JournalEntry.objects.filter(pk__in=entry_ids, erased_at=None)
@@ -83,9 +84,8 @@ class WordIndex(_MadeFromEntries):
 
     def _terms_left(self, workspace_id: str) -> Iterator[Trace]:
         """Search for terms of entries that are erased or gone, stored or in memory."""
-        docids = fulltext.docids(workspace_id)
         entries = JournalEntry.objects.filter(docid=OuterRef("pk"))
-        stored = EntryWords.objects.filter(docid__range=docids)
+        stored = storage.rows_of(workspace_id)
         for docid in stored.exclude(Exists(entries)).values_list("pk", flat=True):
             yield Trace(self.name, str(docid), gettext_noop("words of a deleted entry"))
         erased = JournalEntry.objects.filter(
@@ -95,9 +95,12 @@ class WordIndex(_MadeFromEntries):
         no_words = terms.words_of("", "")
         for part in row_text.batches(list(names.values())):
             docids_here = erased.filter(pk__in=part).values("docid")
-            rows = EntryWords.objects.filter(pk__in=docids_here).exclude(words=no_words)
+            rows = stored.filter(pk__in=docids_here).exclude(words=no_words)
             for docid in rows.values_list("pk", flat=True):
                 yield Trace(self.name, names[docid], gettext_noop("stored words"))
+        for term in frequencies.of_no_entry(workspace_id):
+            reason = gettext_noop("count of a word that no entry holds")
+            yield Trace(self.name, str(term), reason)
         if not indexes.holds(workspace_id):
             return
         view = indexes.view(workspace_id)

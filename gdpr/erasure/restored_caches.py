@@ -17,14 +17,12 @@ from episodic.vectors.scan import ScanIndex
 from gdpr import linking
 from memory.word_index import terms
 from memory.word_index.cache import indexes
-from memory.word_index.frequencies import frequencies
 
 
 def drop(workspace_id: str) -> None:
     """Drop this process's caches; what its agents asked is dropped of one workspace."""
     question_log.drop(workspace_id)
     indexes.clear()
-    frequencies.clear()
     terms.forget()
     linking.clear_cache()
     name_index.clear()

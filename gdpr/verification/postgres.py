@@ -54,10 +54,14 @@ def _try(sql: str, params: list[str] | None = None) -> bool:
     return True
 
 
-# The planner stores samples of an index's expressions under the index's own oid.
+# The planner stores samples of an index's expressions under the index's own oid, and
+# of a table that is split also under each part's.
 _UNSAMPLE: Final = (
-    "DELETE FROM pg_statistic WHERE starelid = %s::regclass OR starelid IN"
-    " (SELECT indexrelid FROM pg_index WHERE indrelid = %s::regclass)"
+    "WITH tables AS (SELECT %s::regclass::oid AS oid"
+    " UNION SELECT inhrelid FROM pg_inherits WHERE inhparent = %s::regclass),"
+    " indexes AS (SELECT indexrelid FROM pg_index WHERE indrelid IN (TABLE tables))"
+    " DELETE FROM pg_statistic"
+    " WHERE starelid IN (TABLE tables) OR starelid IN (TABLE indexes)"
 )
 
 

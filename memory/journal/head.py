@@ -107,8 +107,11 @@ def insert(rows: Sequence[JournalEntry]) -> None:
             cursor.execute(_insert_sql(len(part)), list(chain.from_iterable(part)))
     names = authors.names(row.agent_id for row in rows)
     storage.store(
-        (row.docid, row.summary, row.body, names.get(row.agent_id or ""))
-        for row in rows
+        (
+            (row.docid, row.summary, row.body, names.get(row.agent_id or ""))
+            for row in rows
+        ),
+        {row.docid: (row.crew_id, row.agent_id, row.entry_type) for row in rows},
     )
     for row in rows:
         row._state.adding, row._state.db = False, database.alias

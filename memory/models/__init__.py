@@ -45,7 +45,7 @@ from memory.models.tenancy import (
     Workspace,
 )
 from memory.models.webhooks import DeliveryStatus, Webhook, WebhookDelivery
-from memory.models.words import EntryWords, WordChange
+from memory.models.words import EntryWords, WordChange, WordCount
 
 __all__ = [
     "Agent",
@@ -94,6 +94,7 @@ __all__ = [
     "Webhook",
     "WebhookDelivery",
     "WordChange",
+    "WordCount",
     "WorkerProcess",
     "Workspace",
     "WorkspaceSetting",

@@ -1,86 +1,139 @@
-"""Counts of a workspace on PostgreSQL, kept while it grows by less than a fifth.
+"""How many entries hold a term, on PostgreSQL: counted once, then stored.
 
-Counted are the entries that may be used and are embedded: how many, how long their
-texts are on average, and how many of them hold a word.
+Counted are the entries that may be used and are embedded: all of them, those of a crew,
+an agent or a type, and those that hold a term. The counts of all processes are in one
+table. One is counted again when the chain has grown since by more than a fifth of it,
+so that it is never wrong by more than that part, and counting a word costs, over time,
+some rows for each that was appended. Database triggers delete the counts of an erased
+entry's words in the same transaction.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from typing import Any, Final
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Final
 
-from django.db import connection
+from django.db import connection, transaction
 
-from memory.models import ChainHead
+from memory.models import WordCount
+from memory.word_index import pg_read, pg_table
+from memory.word_index.pg_table import KEYS_SQL, LENGTH_SQL, SPEAKS_SQL
 
-GROWTH: Final = 1.2
-SIZE: Final = 20_000
-_SPEAKS: Final = (
-    "e.workspace_id = %s AND e.embeddable AND e.retired_at IS NULL"
-    " AND e.restricted_at IS NULL AND e.erased_at IS NULL"
+# Stored beside the terms: every entry, and how long their texts are together.
+ALL: Final = -1
+GROWTH: Final = 5
+# Entries whose words are not written yet; the newest, should there be many.
+UNWRITTEN: Final = 500
+_STORED: Final = (
+    "SELECT h.seq, ARRAY(SELECT docid FROM word_changes WHERE workspace_id = %s"
+    " ORDER BY id DESC LIMIT %s), c.term, c.seq, c.entries, c.words"
+    " FROM journal_chain_heads h"
+    " LEFT JOIN word_counts c ON c.workspace_id = h.workspace_id AND c.term = ANY(%s)"
+    " WHERE h.workspace_id = %s"
 )
-# The second and third byte of stored words are the length of the text.
+_HEAD: Final = "SELECT seq FROM journal_chain_heads WHERE workspace_id = %s"
 _ENTRIES: Final = (
-    "SELECT count(*), COALESCE(avg(get_byte(w.words, 1) + 256 * get_byte(w.words, 2)),"  # noqa: S608
-    " 0) FROM journal_entries e LEFT JOIN journal_words w ON w.docid = e.docid"
-    f" WHERE {_SPEAKS}"
+    f"SELECT {ALL}, count(*), coalesce(sum({LENGTH_SQL}), 0) FROM journal_words w"  # noqa: S608
+    f" WHERE w.workspace_id = %s AND {SPEAKS_SQL} AND octet_length(w.words) > 4"
 )
-# A word that PostgreSQL leaves out of its index is taken as one that all texts hold.
 _HOLDING: Final = (
-    "SELECT count(*) FROM journal_entries e,"  # noqa: S608
-    " plainto_tsquery('english', journal_fold(%s)) AS asked"
-    f" WHERE {_SPEAKS} AND (e.tsv @@ asked OR numnode(asked) = 0)"
+    f"SELECT %s, count(*), 0 FROM journal_words w WHERE w.workspace_id = %s"  # noqa: S608
+    f" AND {KEYS_SQL} AND {SPEAKS_SQL}"
+)
+_HOLDS: Final = (
+    f"SELECT 1 FROM journal_words w WHERE w.workspace_id = %s AND {KEYS_SQL} LIMIT 1"  # noqa: S608
+)
+# Nobody waits: where words are just leaving, nothing is stored.
+_MAY_STORE: Final = (
+    "SELECT pg_try_advisory_xact_lock(hashtextextended('word counts ' || %s, 0))"
+)
+_STORE: Final = (
+    "INSERT INTO word_counts (workspace_id, term, seq, entries, words)"
+    " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (workspace_id, term) DO UPDATE SET"
+    " seq = excluded.seq, entries = excluded.entries, words = excluded.words"
 )
 
 
-class Frequencies:
-    """The counts of every workspace asked lately, in this process."""
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The counts of a question: ``by_term`` has terms and keys of ``of_column``.
 
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, str], tuple[int, Any]] = OrderedDict()
-        self._lock = threading.Lock()
+    ``words`` is the length of all texts together, ``seq`` the last entry of the chain,
+    and ``unwritten`` are entries whose words are not written yet.
+    """
 
-    def entries(self, workspace_id: str, head: int) -> tuple[int, float]:
-        """Return how many entries are counted, and how long they are on average."""
-        key = (workspace_id, "")
-        count, average = self._get(key, head, _ENTRIES, [workspace_id])
-        return int(count), float(average)
+    entries: int
+    words: int
+    by_term: dict[int, int]
+    seq: int = 0
+    unwritten: tuple[int, ...] = ()
 
-    def holding(self, workspace_id: str, word: str, head: int) -> int:
-        """Return how many entries hold a word."""
-        key = (workspace_id, word)
-        return int(self._get(key, head, _HOLDING, [word, workspace_id])[0])
-
-    def _get(
-        self, key: tuple[str, str], head: int, sql: str, params: list[str]
-    ) -> tuple[Any, ...]:
-        with self._lock:
-            cached = self._known.get(key)
-        if cached is not None and cached[0] <= head <= cached[0] * GROWTH:
-            return tuple(cached[1])
-        with connection.cursor() as cursor:
-            cursor.execute(sql, params)
-            row = tuple(cursor.fetchone())
-        with self._lock:
-            self._known[key] = (head, row)
-            if len(self._known) > SIZE:
-                self._known.popitem(last=False)
-        return row
-
-    def clear(self) -> None:
-        """Forget every count: it may tell that an erased word once occurred."""
-        with self._lock:
-            self._known.clear()
-
-    def __len__(self) -> int:
-        return len(self._known)
+    @property
+    def average(self) -> float:
+        """The average length of a text."""
+        return self.words / max(1, self.entries)
 
 
-def head_of(workspace_id: str) -> int:
-    """Return how many entries were ever appended to a workspace."""
-    seqs = ChainHead.objects.filter(pk=workspace_id).values_list("seq", flat=True)
-    return seqs.first() or 0
+def counts(workspace_id: str, numbers: Collection[int]) -> Counts:
+    """Return the counts of terms, and of keys of ``pg_table.of_column``."""
+    asked = {ALL, *numbers}
+    params = [workspace_id, UNWRITTEN, sorted(asked), workspace_id]
+    rows = pg_read.fetch(_STORED, params)
+    head, unwritten = rows[0][:2] if rows else (0, ())
+    known = {
+        term: (entries, words)
+        for _, _, term, seq, entries, words in rows
+        if term is not None and seq <= head <= seq + entries // GROWTH
+    }
+    if unknown := asked - known.keys():
+        known |= _counted(workspace_id, sorted(unknown))
+    entries, words = known.pop(ALL)
+    by_term = {term: count for term, (count, _) in known.items()}
+    return Counts(entries, words, by_term, head, tuple(unwritten))
 
 
-frequencies = Frequencies()
+def _counted(workspace_id: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """Count, and store what was counted where no words are leaving."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_MAY_STORE, [workspace_id])
+        (may_store,) = cursor.fetchone()
+        # Before counting: what comes meanwhile counts as new.
+        cursor.execute(_HEAD, [workspace_id])
+        seq = (cursor.fetchone() or (0,))[0]
+        rows = [_count(workspace_id, number) for number in numbers]
+        if may_store:
+            values = [(workspace_id, row[0], seq, *row[1:]) for row in rows]
+            cursor.executemany(_STORE, values)
+    return {term: (entries, words) for term, entries, words in rows}
+
+
+def _count(workspace_id: str, number: int) -> tuple[int, int, int]:
+    with connection.cursor() as cursor:
+        if number == ALL:
+            cursor.execute(_ENTRIES, [workspace_id])
+        else:
+            keys = _keys(workspace_id, number)
+            cursor.execute(_HOLDING, [number, workspace_id, keys])
+        term, entries, words = cursor.fetchone()
+    return int(term), int(entries), int(words)
+
+
+def _keys(workspace_id: str, number: int) -> str:
+    return pg_read.array(pg_table.keys(workspace_id, [number]))
+
+
+def of_no_entry(workspace_id: str) -> list[int]:
+    """Return the terms that were counted and that no entry holds any more."""
+    counted = WordCount.objects.filter(workspace_id=workspace_id, entries__gt=0)
+    numbers = counted.filter(term__range=(0, pg_table.OTHER - 1))
+    return [
+        term
+        for term in numbers.values_list("term", flat=True)
+        if not pg_read.fetch(_HOLDS, [workspace_id, _keys(workspace_id, term)])
+    ]
+
+
+def clear() -> None:
+    """Delete every count; the next question counts again."""
+    WordCount.objects.all().delete()

@@ -1,38 +1,42 @@
-"""The word ranking on PostgreSQL: candidates from the full-text index, then BM25.
+"""The word ranking on PostgreSQL: candidates by their terms, then BM25 of all terms.
 
-The candidates are the best few hundred entries of a scope by PostgreSQL's own ranking,
-and those in whose windows they are; they are scored by their stored words with the
-arithmetic and the terms of the other database.
+Where the candidates are all entries that hold a term, the answer is that of the other
+database; otherwise ``pg_candidates`` says which they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
-from django.db import connection
-from numpy.typing import NDArray
 
 from memory.fulltext import WordHit, WordQuery, WordScope
 from memory.rules.entries import RULE_TYPE
 from memory.word_index import (
     bare_questions,
     bm25,
+    frequencies,
+    pg_candidates,
+    pg_read,
+    pg_rows,
     phrases,
     terms,
-    thread_sql,
-    threads,
 )
 from memory.word_index.answers import WordDetail
 from memory.word_index.bm25 import Floats
-from memory.word_index.frequencies import frequencies, head_of
-from memory.word_index.rows import stored_words
+from memory.word_index.columns import ASKS, TIMED
+from memory.word_index.frequencies import Counts
+from memory.word_index.pg_rows import Numbers, Rows
+from memory.word_index.pg_windows import REACH, Threads
+from memory.word_index.threads import AFTER, BEFORE
 
-CANDIDATES: Final = 400
-_MATCH: Final = "plainto_tsquery('english', journal_fold(%s))"
+# Entries whose windows are completed at first, and as many as are at most.
+WINDOWS_AT_FIRST: Final = 150
+MAX_WINDOWS: Final = 1_200
+# Room for rounding: 32-bit sums in another order.
+_MARGIN: Final = 1e-4
 
 
 def conditions(scope: WordScope) -> tuple[str, list[Any]]:
@@ -70,172 +74,209 @@ def conditions(scope: WordScope) -> tuple[str, list[Any]]:
     return " AND ".join(where), values
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """What ranks an entry besides its words."""
-
-    docid: int
-    entry_id: str
-    ts: float
-    trace_id: str | None
-    asks: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    entry: _Entry
-    own: float
-    context: float
-    length: int
-
-
 class CandidateAnswer:
     """The answer from candidates; ``WordAnswer`` says what its members are."""
 
     def __init__(self, query: WordQuery, scope: WordScope, limit: int) -> None:
         self._query, self._scope, self._limit = query, scope, limit
-        numbers = terms.of_words(query.terms)
-        self._terms = np.array(sorted(numbers), dtype=np.uint32)
-        self._words = [query.terms[numbers[term]] for term in sorted(numbers)]
+        numbers = sorted(terms.of_words(query.terms))
+        self._terms = np.array(numbers, dtype=np.uint32)
+        self._threads = Threads(scope.workspace_id)
+        self._ids: dict[int, str] = {}
+        self._rows = Rows.empty(len(numbers))
 
     @cached_property
     def considered(self) -> int:
         where, params = conditions(self._scope)
         sql = f"SELECT count(*) FROM journal_entries e WHERE {where}"  # noqa: S608
-        return int(_fetch(sql, params)[0][0])
+        return int(pg_read.fetch(sql, params)[0][0])
 
     @cached_property
-    def _weights(self) -> tuple[NDArray[np.float32], float]:
-        """Return the weight of each term, and the average length of a text."""
-        home = self._scope.workspace_id
-        head = head_of(home)
-        count, average = frequencies.entries(home, head)
+    def _counts(self) -> Counts:
+        keys = [k for keys in pg_candidates.scope_lists(self._scope) for k in keys]
+        return frequencies.counts(
+            self._scope.workspace_id, [*self._terms.tolist(), *keys]
+        )
+
+    @cached_property
+    def _weights(self) -> Floats:
+        counts = self._counts
         weights = [
-            bm25.idf(count, frequencies.holding(home, word, head))
-            for word in self._words
+            bm25.idf(counts.entries, counts.by_term[term])
+            for term in self._terms.tolist()
         ]
-        return np.array(weights, dtype=np.float32), average
+        return np.array(weights, dtype=np.float32)
 
     # ── The best ─────────────────────────────────────────────────────────────
     @cached_property
-    def _candidates(self) -> list[_Scored]:
-        if self._query.is_empty:
-            return []
-        where, params = conditions(self._scope)
-        sql = (
-            f"WITH asked AS (SELECT ({' || '.join([_MATCH] * len(self._query.terms))})"  # noqa: S608
-            " AS q) SELECT e.docid FROM journal_entries e, asked"
-            f" WHERE e.tsv @@ asked.q AND {where}"
-            " ORDER BY ts_rank_cd(e.tsv, asked.q, 33) DESC, e.ts DESC, e.id LIMIT %s"
-        )
-        size = max(CANDIDATES, 3 * self._limit)
-        rows = _fetch(sql, [*self._query.terms, *params, size])
-        docids = {docid for (docid,) in rows}
-        for links in thread_sql.neighbours(sorted(docids)).values():
-            docids.update(links.before, links.after)
-        return self._scored(docids)
+    def _candidates(self) -> Rows:
+        """The candidates that hold a term."""
+        if self._query.is_empty or not len(self._terms):
+            return self._rows
+        rows = pg_candidates.read(self._scope, self._terms, self._counts)
+        rows = rows.taken(rows.inside & (rows.counts > 0).any(axis=1))
+        self._rows = self._rows.joined(rows)
+        return rows
 
     @cached_property
     def hits(self) -> list[WordHit]:
-        rows = [row for row in self._candidates if row.own > 0]
-        rows.sort(key=lambda row: (-row.own, -row.entry.ts, row.entry.entry_id))
-        return [WordHit(row.entry.entry_id, row.own) for row in rows[: self._limit]]
+        rows = self._candidates
+        return self._best(rows, self._own(rows))
 
     @cached_property
     def context_hits(self) -> list[WordHit]:
-        rows = [row for row in self._candidates if row.context > 0]
-        rows.sort(key=lambda row: (-row.context, -row.entry.ts, row.entry.entry_id))
-        return [WordHit(row.entry.entry_id, row.context) for row in rows[: self._limit]]
+        rows = self._candidates
+        bounds = self._bounds(rows)
+        order, size = np.argsort(-bounds, kind="stable"), WINDOWS_AT_FIRST
+        best, scores = rows.taken(order[:0]), bounds[:0]
+        while len(rows):
+            best, scores = self._windows(rows.docid[order[:size]])
+            if size >= min(len(rows), MAX_WINDOWS):
+                break
+            if len(scores) >= self._limit:
+                last = np.partition(scores, -self._limit)[-self._limit]
+                if last > bounds[order[size]] + _MARGIN:
+                    break
+            size *= 2
+        return self._best(best, scores)
+
+    def _bounds(self, rows: Rows) -> Floats:
+        """Return a limit of what the windows score that a row is in.
+
+        A window holds no more of the rows than six that follow one another in the
+        thread, whatever stands between them.
+        """
+        order = np.lexsort((rows.docid, rows.ts, rows.thread))
+        thread, counts = rows.thread[order], rows.counts[order]
+        total = counts.copy()
+        for step in range(1, REACH + 1):
+            is_same = ((thread[step:] == thread[:-step]) & (thread[step:] != 0))[
+                :, None
+            ]
+            total[step:] += counts[:-step] * is_same
+            total[:-step] += counts[step:] * is_same
+        bounds = np.empty(len(rows), dtype=np.float32)
+        bounds[order] = self._sum(total, bm25.WINDOW_NORM)
+        return bounds
+
+    def _windows(self, docids: Numbers) -> tuple[Rows, Floats]:
+        """Return the rows in scope with named ones in their windows, and scores."""
+        self._read_around(docids)
+        rows = self._rows
+        affected = rows.places(self._threads.around(docids, AFTER, BEFORE))
+        affected = affected[affected >= 0]
+        affected = affected[rows.inside[affected]]
+        counts = self._threads.window_counts(rows)[affected]
+        return rows.taken(affected), self._sum(counts, bm25.WINDOW_NORM)
+
+    def _read_around(self, docids: Numbers) -> None:
+        """Load rows, and all that stand around them."""
+        self._load(docids)
+        rows = self._rows
+        self._threads.read(rows.taken(rows.places(docids)))
+        self._load(self._threads.around(docids, REACH, REACH))
+
+    def _load(self, docids: Numbers) -> None:
+        unknown = docids[self._rows.places(docids) < 0]
+        if len(unknown):
+            rows = pg_rows.load(self._scope, unknown.tolist(), self._terms)
+            self._rows = self._rows.joined(rows)
+
+    def _best(self, rows: Rows, scores: Floats) -> list[WordHit]:
+        """Return the best rows, ties by newer first and then by id."""
+        order = np.lexsort((rows.docid, -rows.ts, -scores))
+        order = order[scores[order] > 0][: self._limit]
+        ids = self._ids_of(rows.docid[order])
+        triples = zip(
+            scores[order].tolist(),
+            rows.ts[order].tolist(),
+            map(ids.get, rows.docid[order].tolist()),
+            strict=True,
+        )
+        visible = [(-score, -ts, key) for score, ts, key in triples if key is not None]
+        return [WordHit(key, -score) for score, _, key in sorted(visible)]
+
+    def _ids_of(self, docids: Numbers) -> dict[int, str]:
+        """Return the ids of those entries that are in scope, by the journal itself."""
+        unknown = [docid for docid in docids.tolist() if docid not in self._ids]
+        if unknown:
+            where, params = conditions(self._scope)
+            sql = (
+                "SELECT e.docid, e.id FROM journal_entries e"  # noqa: S608
+                f" WHERE e.docid = ANY(%s::bigint[]) AND {where}"
+            )
+            named = pg_read.array(unknown)
+            self._ids.update(pg_read.fetch(sql, [named, *params]))
+        return self._ids
+
+    def _docids_of(self, entry_ids: Sequence[str]) -> Numbers:
+        """Return the docids of those named entries that are in scope."""
+        docids = {entry_id: docid for docid, entry_id in self._ids.items()}
+        unknown = [entry_id for entry_id in entry_ids if entry_id not in docids]
+        if unknown:
+            where, params = conditions(self._scope)
+            sql = (
+                "SELECT e.docid, e.id FROM journal_entries e"  # noqa: S608
+                f" WHERE e.id = ANY(%s) AND {where}"
+            )
+            rows = dict(pg_read.fetch(sql, [unknown, *params]))
+            self._ids.update(rows)
+            docids.update((entry_id, docid) for docid, entry_id in rows.items())
+        named = [docids[entry_id] for entry_id in entry_ids if entry_id in docids]
+        return np.unique(np.array(named, dtype=np.int64))
 
     # ── Named entries ────────────────────────────────────────────────────────
     def details(self, entry_ids: Sequence[str]) -> dict[str, WordDetail]:
-        docids = [entry.docid for entry in self._visible("e.id", list(entry_ids))]
-        links = thread_sql.neighbours(docids)
-        neighbour_docids = {
-            d for link in links.values() for d in link.nearest if d is not None
+        named = self._docids_of(entry_ids)
+        self._read_around(named)
+        beside = self._threads.around(named, 1, 1)
+        ids = self._ids_of(self._threads.around(beside, 1, 1))
+        rows = self._rows
+        windows = self._sum(self._threads.window_counts(rows), bm25.WINDOW_NORM)
+        at = rows.places(beside)
+        at = at[at >= 0]
+        at = at[rows.inside[at]]
+        return self._details(rows.taken(at), windows[at], ids)
+
+    def _details(
+        self, rows: Rows, windows: Floats, ids: dict[int, str]
+    ) -> dict[str, WordDetail]:
+        """Return the details of rows that have an id."""
+        asking = (rows.flags & ASKS) != 0
+        lengths = bare_questions.word_counts(rows.length, asking).tolist()
+        threads = np.where(rows.flags & TIMED, 0, rows.thread).tolist()
+        own, pairs = self._own(rows).tolist(), self._pairs(rows).tolist()
+        before, after = self._threads.before, self._threads.after
+        return {
+            ids[docid]: WordDetail(
+                own=own[place],
+                pairs=pairs[place],
+                context=float(windows[place]),
+                length=lengths[place],
+                before=ids.get(before.get(docid, -1)),
+                after=ids.get(after.get(docid, -1)),
+                thread=threads[place] or None,
+            )
+            for place, docid in enumerate(rows.docid.tolist())
+            if docid in ids
         }
-        scored = self._scored(neighbour_docids.union(docids))
-        ids = {row.entry.docid: row.entry.entry_id for row in scored}
-        sides = thread_sql.neighbours(sorted(ids))
-        pairs = self._pair_scores(list(ids))
-        details = {}
-        for row in scored:
-            before, after = sides[row.entry.docid].nearest
-            trace_id = row.entry.trace_id
-            details[row.entry.entry_id] = WordDetail(
-                own=row.own,
-                pairs=pairs[row.entry.docid],
-                context=row.context,
-                length=row.length,
-                before=ids.get(before or 0),
-                after=ids.get(after or 0),
-                thread=threads.key(trace_id, None, None) if trace_id else None,
-            )
-        return details
 
-    def _pair_scores(self, docids: Sequence[int]) -> dict[int, float]:
-        weights, _ = self._weights
-        by_term = dict(zip(self._terms.tolist(), weights.tolist(), strict=True))
+    def _pairs(self, rows: Rows) -> Floats:
+        """Return what the pairs of words in rows weigh."""
+        numbers, weights = self._terms.tolist(), self._weights.tolist()
+        by_term = dict(zip(numbers, weights, strict=True))
         pairs = phrases.pairs_of(self._query.pairs, lambda t: by_term.get(t, 0.0))
-        words = stored_words(docids) if pairs else {}
-        no_words = terms.words_of("", "")
-        scores = phrases.scores(pairs, [words.get(d, no_words) for d in docids])
-        return dict(zip(docids, scores.tolist(), strict=True))
+        sums = np.zeros(len(rows), dtype=np.float32)
+        holds = np.flatnonzero((rows.counts > 0).any(axis=1))
+        sums[holds] = phrases.scores(pairs, rows.blobs[holds].tolist())
+        return sums
 
-    def _visible(self, column: str, values: list[Any]) -> list[_Entry]:
-        """Return those named entries that are in scope."""
-        where, params = conditions(self._scope)
-        sql = (
-            "SELECT e.docid, e.id, EXTRACT(EPOCH FROM e.ts), e.trace_id,"  # noqa: S608
-            f" {bare_questions.CONDITION} FROM journal_entries e"
-            f" WHERE {column} = ANY(%s) AND {where}"
-        )
-        rows = _fetch(sql, [values, *params]) if values else []
-        return [
-            _Entry(docid, key, float(ts), trace, asks)
-            for docid, key, ts, trace, asks in rows
-        ]
+    # ── Scores ───────────────────────────────────────────────────────────────
+    def _own(self, rows: Rows) -> Floats:
+        return self._sum(rows.counts, bm25.norms(rows.length, self._counts.average))
 
-    def _scored(self, docids: set[int]) -> list[_Scored]:
-        """Return the scores of those entries that are in scope."""
-        links = thread_sql.neighbours(sorted(docids))
-        windows = {docid: links[docid].window for docid in docids}
-        needed = docids.union(*windows.values())
-        entries = {e.docid: e for e in self._visible("e.docid", sorted(needed))}
-        places = {docid: place for place, docid in enumerate(entries)}
-        counts, lengths = _counts(list(entries), self._terms)
-        window_counts = counts.copy()
-        scored = [docid for docid in entries if docid in docids]
-        for docid in scored:
-            window_places = [places[d] for d in windows[docid] if d in places]
-            window_counts[places[docid]] += counts[window_places].sum(axis=0)
-        own = self._sum(counts, bm25.norms(lengths, self._weights[1])).tolist()
-        context = self._sum(window_counts, bm25.WINDOW_NORM).tolist()
-        asking = np.array([entry.asks for entry in entries.values()], dtype=np.bool_)
-        lengths_said = bare_questions.word_counts(lengths, asking).tolist()
-        return [
-            _Scored(
-                entries[d], own[places[d]], context[places[d]], lengths_said[places[d]]
-            )
-            for d in scored
-        ]
-
-    def _sum(self, counts: NDArray[np.int64], norm: Floats) -> Floats:
-        weights, sums = self._weights[0], np.zeros(len(counts), np.float32)
+    def _sum(self, counts: Numbers, norm: Floats) -> Floats:
+        weights, sums = self._weights, np.zeros(len(counts), np.float32)
         for place in np.argsort(-weights, kind="stable"):
             sums += bm25.saturation(counts[:, place], norm, float(weights[place]))
         return sums
-
-
-def _counts(
-    docids: Sequence[int], numbers: NDArray[np.uint32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how often each entry holds each term, and how long its text is."""
-    words, no_words = stored_words(docids), terms.words_of("", "")
-    return terms.counts_of([words.get(docid, no_words) for docid in docids], numbers)
-
-
-def _fetch(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, params)
-        return list(cursor.fetchall())

@@ -9,7 +9,6 @@ from memory.fulltext import WordQuery, WordScope
 from memory.word_index import postgres, sqlite, terms
 from memory.word_index.answers import WordAnswer
 from memory.word_index.cache import indexes
-from memory.word_index.frequencies import frequencies
 from memory.word_index.rows import stored_words
 
 
@@ -42,7 +41,6 @@ def _numbers(blob: bytes | None) -> frozenset[int]:
 
 
 def forget(workspace_id: str) -> None:
-    """Drop counts and words kept in memory, and the words of erased entries."""
-    frequencies.clear()
+    """Drop words kept in memory, and the words of erased entries."""
     terms.forget()
     indexes.catch_up(workspace_id)

@@ -14,7 +14,8 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from memory import authors, fulltext
+from memory import authors, fulltext, workspace_numbers
+from memory.rules.entries import SEQ_BITS
 from memory.word_index import bare_questions, segments, terms, threads
 from memory.word_index.columns import (
     ASKS,
@@ -77,16 +78,28 @@ def read_words(docids: Sequence[int]) -> dict[int, bytes]:
     return words
 
 
+def _named(docids: Sequence[int]) -> tuple[str, list[Any]]:
+    """Return the condition of rows of words by docid.
+
+    On PostgreSQL the key of the table begins with the workspace.
+    """
+    where, params = f"docid IN ({marks(docids)})", list[Any](docids)
+    if connection.vendor != "sqlite":
+        numbers = {docid >> SEQ_BITS for docid in docids}
+        homes = [workspace_numbers.id_of(number) for number in sorted(numbers)]
+        where, params = f"{where} AND workspace_id = ANY(%s)", [*params, homes]
+    return where, params
+
+
 def stored_words(docids: Sequence[int]) -> dict[int, bytes]:
     """Return the words of entries; those that are not stored are computed."""
     words: dict[int, bytes] = {}
     with connection.cursor() as cursor:
         for start in range(0, len(docids), IDS_AT_ONCE):
             part = docids[start : start + IDS_AT_ONCE]
-            sql = (
-                f"SELECT docid, words FROM journal_words WHERE docid IN ({marks(part)})"  # noqa: S608
-            )
-            cursor.execute(sql, part)
+            where, params = _named(part)
+            sql = f"SELECT docid, words FROM journal_words WHERE {where}"  # noqa: S608
+            cursor.execute(sql, params)
             words.update((docid, bytes(blob)) for docid, blob in cursor.fetchall())
     words = {d: blob for d, blob in words.items() if terms.is_readable(blob)}
     return words | read_words([d for d in docids if d not in words])

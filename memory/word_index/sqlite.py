@@ -21,7 +21,7 @@ from memory.word_index.rows import stored_words
 from memory.word_index.scoring import Scorer
 
 
-def _microseconds(moment: datetime) -> int:
+def microseconds(moment: datetime) -> int:
     seconds = int(moment.timestamp() // 1)
     return seconds * 1_000_000 + moment.microsecond
 
@@ -49,11 +49,11 @@ def _filters(view: View, scope: WordScope, rows: Rows | slice) -> Mask:
         codes = [view.types.get(name) for name in scope.entry_types]
         mask &= np.isin(columns.type[rows], codes)
     if scope.since is not None:
-        mask &= columns.ts[rows] >= _microseconds(scope.since)
+        mask &= columns.ts[rows] >= microseconds(scope.since)
     if scope.until is not None:
-        mask &= columns.ts[rows] <= _microseconds(scope.until)
+        mask &= columns.ts[rows] <= microseconds(scope.until)
     if scope.recorded_until is not None:
-        mask &= columns.recorded[rows] <= _microseconds(scope.recorded_until)
+        mask &= columns.recorded[rows] <= microseconds(scope.recorded_until)
     return mask
 
 

@@ -25,7 +25,6 @@ def main() -> None:
     from memory import fulltext
     from memory.word_index import scoring, terms
     from memory.word_index.cache import indexes
-    from memory.word_index.frequencies import frequencies
 
     workspace_id, question = sys.argv[1:]
 
@@ -34,15 +33,13 @@ def main() -> None:
         linking.people_index(workspace_id)
         if fulltext.is_sqlite():
             indexes.view(workspace_id)
-        else:
-            frequencies.holding(workspace_id, question.split()[0], 1)
 
     def words() -> int:
         """Count what is in memory of the question's first word."""
         loaded = [cached.index for cached in indexes._indexes.values() if cached.index]
         numbers = list(terms.of_words(question.split()[:1]))
         places = [scoring.terms_of(index.view(), numbers) for index in loaded]
-        return sum(map(len, places)) + len(frequencies)
+        return sum(map(len, places))
 
     def count_text() -> str:
         questions = engine.embedder().count(lambda text: text == question)

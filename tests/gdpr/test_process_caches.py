@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 import pytest
+from django.db import connection
 from django.db.models.functions import Now
 
 from episodic.index import engine
@@ -81,7 +82,9 @@ def test_another_process_flushes_its_caches_before_the_search(
     erasing.lived_in(world)
     subject = erasing.maria(world)
     with _other_process(world) as other:
-        assert other.kept == "1 1 1"
+        # On PostgreSQL the counts of words are in the database alone.
+        held = "1 1 1" if connection.vendor == "sqlite" else "1 1 0"
+        assert other.kept == held
         case = erasing.erased(world, subject)
         assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
         assert other.keeps() == "0 0 0"

@@ -17,9 +17,8 @@ from memory.journal import erasure, visibility
 from memory.journal.erasure import Remains
 from memory.models import Agent, EntryWords, JournalEntry
 from memory.rules.entries import RULE_TYPE
-from memory.word_index import ranking, scoring, storage, terms
+from memory.word_index import frequencies, ranking, scoring, storage, terms
 from memory.word_index.answers import WordAnswer
-from memory.word_index.frequencies import frequencies
 from tests import factories
 from tests.memory.word_index.naive import Naive
 from tests.world import World

@@ -1,0 +1,19 @@
+"""The one place where the word ranking reads PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import connection
+
+
+def fetch(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        return list(cursor.fetchall())
+
+
+def array(numbers: Iterable[int]) -> str:
+    """Return numbers as PostgreSQL writes an array: quicker than adapting each."""
+    return "{" + ",".join(map(str, numbers)) + "}"

@@ -1,0 +1,193 @@
+"""Rows of the table of words as arrays, with the counts of a question's terms.
+
+A batch of rows comes as one row of concatenated columns: making objects of thousands of
+values would take longer than finding them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.fulltext import WordScope
+from memory.rules.entries import RULE_TYPE
+from memory.word_index import pg_read, terms
+from memory.word_index.columns import EMBEDDABLE, SPEAKS, USABLE, Mask
+from memory.word_index.pg_table import FROM_JOURNAL
+from memory.word_index.rows import read_words
+from memory.word_index.sqlite import microseconds
+
+Numbers = NDArray[np.int64]
+_BYTES: Final = (
+    "docid",
+    "ts",
+    "coalesce(thread, 0)",
+    "flags::bigint",
+    "inside::bigint",
+)
+_CONCATENATED: Final = ", ".join(
+    [
+        *(f"string_agg(int8send({column}), '')" for column in _BYTES),
+        "string_agg(int8send(octet_length(words)::bigint), '')",
+        "string_agg(words, '')",
+    ]
+)
+# What a batch is read from, with the condition of the scope as a column.
+_FLAGS: Final = (
+    f"flags + CASE WHEN usable THEN {USABLE} ELSE 0 END"
+    f" + CASE WHEN embeddable THEN {EMBEDDABLE} ELSE 0 END"
+)
+SELECTED: Final = f"docid, ts, thread, {_FLAGS} AS flags, words"
+_FROM_WORDS: Final = (
+    "journal_words w WHERE w.workspace_id = %s AND w.docid = ANY(%s::bigint[])"
+)
+_FROM_JOURNAL: Final = (
+    f"(SELECT {FROM_JOURNAL}, ''::bytea AS words FROM journal_entries e"  # noqa: S608
+    " WHERE e.workspace_id = %s AND e.docid = ANY(%s::bigint[])) w"
+)
+
+
+def conditions(scope: WordScope) -> tuple[str, list[Any]]:
+    """Return the SQL condition over ``w``, the rows of words, for a scope."""
+    where, params = ["w.workspace_id = %s"], list[Any]([scope.workspace_id])
+    alternatives = []
+    for column, owner_id in (("crew_id", scope.crew_id), ("agent_id", scope.agent_id)):
+        if owner_id is not None:
+            alternatives.append(f"w.{column} = %s")
+            params.append(owner_id)
+    if alternatives:
+        if scope.rules_crew_id is not None:
+            alternatives.append(
+                "(w.crew_id = %s AND w.agent_id IS NULL AND w.entry_type = %s)"
+            )
+            params += [scope.rules_crew_id, RULE_TYPE]
+        where.append(f"({' OR '.join(alternatives)})")
+    where.append("w.usable")
+    if scope.embeddable_only:
+        where.append("w.embeddable")
+    if scope.entry_types:
+        where.append("w.entry_type = ANY(%s)")
+        params.append(list(scope.entry_types))
+    moments = (
+        ("w.ts >= %s", scope.since),
+        ("w.ts <= %s", scope.until),
+        ("w.recorded <= %s", scope.recorded_until),
+    )
+    for condition, moment in moments:
+        if moment is not None:
+            where.append(condition)
+            params.append(microseconds(moment))
+    return " AND ".join(where), params
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows in order of their docids; times in microseconds since 1970.
+
+    ``inside`` says which are in the question's scope, ``counts`` how often each holds
+    each of its terms.
+    """
+
+    docid: Numbers
+    ts: Numbers
+    thread: Numbers
+    flags: Numbers
+    inside: Mask
+    counts: Numbers
+    length: Numbers
+    blobs: NDArray[np.object_]
+
+    def __len__(self) -> int:
+        return len(self.docid)
+
+    @property
+    def speaks(self) -> Mask:
+        mask: Mask = ((self.flags & SPEAKS) == SPEAKS) & (self.thread != 0)
+        return mask
+
+    @classmethod
+    def empty(cls, term_count: int) -> Rows:
+        none = np.zeros(0, dtype=np.int64)
+        counts = np.zeros((0, term_count), dtype=np.int64)
+        blobs = np.zeros(0, dtype=object)
+        inside = np.zeros(0, np.bool_)
+        return cls(none, none, none, none, inside, counts, none, blobs)
+
+    def taken(self, places: Numbers | Mask) -> Rows:
+        """Return some of the rows."""
+        return Rows(*(getattr(self, field.name)[places] for field in fields(self)))
+
+    def places(self, docids: Sequence[int] | Numbers) -> Numbers:
+        """Return the places of docids, −1 for one that is not there."""
+        sought = np.asarray(docids, dtype=np.int64)
+        if not len(self):
+            return np.full(len(sought), -1)
+        at = np.minimum(np.searchsorted(self.docid, sought), len(self) - 1)
+        return np.where(self.docid[at] == sought, at, -1)
+
+    def joined(self, other: Rows) -> Rows:
+        """Return the rows of both, each once."""
+        both = [
+            np.concatenate([getattr(part, field.name) for part in (self, other)])
+            for field in fields(self)
+        ]
+        _, order = np.unique(both[0], return_index=True)
+        return Rows(*(column[order] for column in both))
+
+
+def _unpacked(row: Sequence[Any], numbers: NDArray[np.uint32]) -> Rows:
+    """Return the rows of concatenated columns, each docid once."""
+    *columns, sizes = (
+        np.frombuffer(bytes(column or b""), dtype=">i8").astype(np.int64)
+        for column in row[:-1]
+    )
+    data, ends = bytes(row[-1] or b""), np.cumsum(sizes).tolist()
+    parts = zip(ends, sizes.tolist(), strict=True)
+    blobs = [data[end - size : end] for end, size in parts]
+    docid, ts, thread, flags, inside = columns
+    docid, order = np.unique(docid, return_index=True)
+    blobs = _readable(docid.tolist(), [blobs[place] for place in order.tolist()])
+    counts, length = terms.counts_of(blobs, numbers)
+    objects = np.empty(len(blobs), dtype=object)
+    objects[:] = blobs
+    ts, thread, flags, inside = (c[order] for c in (ts, thread, flags, inside))
+    return Rows(docid, ts, thread, flags, inside != 0, counts, length, objects)
+
+
+def _readable(docids: Sequence[int], blobs: list[bytes]) -> list[bytes]:
+    """Return the words of entries; those that are not stored are computed."""
+    if terms.all_readable(blobs):
+        return blobs
+    pairs = list(zip(docids, blobs, strict=True))
+    computed = read_words([d for d, blob in pairs if not terms.is_readable(blob)])
+    no_words = terms.words_of("", "")
+    return [
+        blob if terms.is_readable(blob) else computed.get(docid, no_words)
+        for docid, blob in pairs
+    ]
+
+
+def select(source: str, params: Sequence[Any], numbers: NDArray[np.uint32]) -> Rows:
+    """Return the rows of a subquery of ``SELECTED`` and ``inside``."""
+    sql = f"SELECT {_CONCATENATED} FROM ({source}) AS batch"  # noqa: S608  (ours)
+    return _unpacked(pg_read.fetch(sql, params)[0], numbers)
+
+
+def load(scope: WordScope, docids: Sequence[int], numbers: NDArray[np.uint32]) -> Rows:
+    """Return named rows; those that have no words yet are read from the journal."""
+    stored = _load(_FROM_WORDS, scope, docids, numbers)
+    rest = [d for d, at in zip(docids, stored.places(docids), strict=True) if at < 0]
+    return stored.joined(_load(_FROM_JOURNAL, scope, rest, numbers)) if rest else stored
+
+
+def _load(
+    source: str, scope: WordScope, docids: Sequence[int], numbers: NDArray[np.uint32]
+) -> Rows:
+    where, params = conditions(scope)
+    sql = f"SELECT {SELECTED}, ({where})::int AS inside FROM {source}"  # noqa: S608
+    named = pg_read.array(docids)
+    return select(sql, [*params, scope.workspace_id, named], numbers)

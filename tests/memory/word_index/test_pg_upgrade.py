@@ -1,0 +1,87 @@
+"""An installation on PostgreSQL gets its words split by workspace, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+
+import pytest
+from django.db import connection
+
+from memory import fulltext
+from memory.fulltext import WordScope
+from memory.journal import erasure
+from memory.models import EntryWords, JournalEntry
+from memory.word_index import ranking, storage
+from tests.world import World
+
+migration = import_module("memory.migrations.0010_words_by_workspace")
+
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+
+
+def execute(sql: str, params: list[object] | None = None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+
+
+def split() -> None:
+    with connection.schema_editor(atomic=False) as editor:
+        migration.split(None, editor)
+
+
+@pytest.fixture
+def earlier(shared_world: World) -> Iterator[World]:
+    """A world whose words are in one table."""
+    shared_world.entry("before the harbour")
+    with connection.schema_editor(atomic=False) as editor:
+        migration.join(None, editor)
+    yield shared_world
+    split()
+
+
+def hit_ids(world: World, text: str) -> list[str]:
+    scope = WordScope(world.acme.id)
+    return [
+        h.entry_id for h in ranking.search(fulltext.word_query(text), scope, 9).hits
+    ]
+
+
+def test_words_move_into_the_new_table(earlier: World) -> None:
+    rows = list(JournalEntry.objects.order_by("docid"))
+    assert EntryWords.objects.count() == len(rows)
+    # Words that are missing are written, those of nobody are left behind.
+    execute("DELETE FROM journal_words WHERE docid = %s", [rows[0].docid])
+    execute("INSERT INTO journal_words VALUES (7, '')")
+    split()
+    docids = EntryWords.objects.order_by("docid").values_list("docid", flat=True)
+    assert list(docids) == [row.docid for row in rows]
+    row = next(row for row in rows if row.summary == "before the harbour")
+    assert hit_ids(earlier, "harbour") == [row.id]
+    assert fulltext.matching(earlier.acme.id, "harbour") is not None
+    erasure.erase(earlier.acme.id, [row.id])
+    assert hit_ids(earlier, "harbour") == []
+
+
+def test_an_upgrade_that_was_broken_off_goes_on(
+    earlier: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migration, "ROWS_AT_ONCE", 1)
+    store, calls = storage.store_split, list[int]()
+
+    def failing(rows: list[tuple[int, bytes]], **places: str) -> None:
+        if len(calls) == 1:
+            raise ConnectionError
+        calls.append(rows[0][0])
+        store(rows, **places)
+
+    monkeypatch.setattr(storage, "store_split", failing)
+    with pytest.raises(ConnectionError):
+        split()
+    # What serves meanwhile is the one table; what changes there is copied again.
+    execute("DELETE FROM journal_words WHERE docid = %s", [calls[0]])
+    monkeypatch.setattr(storage, "store_split", store)
+    split()
+    assert EntryWords.objects.count() == JournalEntry.objects.count()
+    (row,) = JournalEntry.objects.filter(summary="before the harbour")
+    assert hit_ids(earlier, "harbour") == [row.id]
