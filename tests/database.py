@@ -195,7 +195,11 @@ def _sqlite_snapshot() -> Restore:
 
 def _postgres_snapshot() -> Restore:
     with connection.cursor() as cursor:
-        cursor.execute("select tablename from pg_tables where schemaname = 'public'")
+        # A partitioned table has no rows of its own.
+        cursor.execute(
+            "select relname from pg_class where relkind = 'r'"
+            " and relnamespace = 'public'::regnamespace"
+        )
         tables = [sql.Identifier(name) for (name,) in cursor.fetchall()]
         rows = []
         for table in tables:
