@@ -8,21 +8,23 @@ where it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from importlib import import_module
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
 from django.db import connection, transaction
 from django.utils import timezone
+from pgvector import HalfVector
 from psycopg import sql
 
 from crewship_memory.bench.dataset import BenchWorkspace
 from crewship_memory.bench.scale_topics import DIM, Floats, Topics
 from episodic.index import importance, policy
 from episodic.models import IndexState, State
-from episodic.vectors import pg
 from memory import authors, workspace_numbers
 from memory.journal import append, head
 from memory.models import Agent
@@ -36,6 +38,28 @@ DAYS: Final = 180
 MODEL: Final = "bench-384"
 _TYPES: Final = ("memory.recorded", "peer.escalation", "summary.generated")
 _SHARES: Final = (0.9, 0.04, 0.06)
+_OF_ENTRY: Final = (
+    *("workspace_id", "id", "crew_id", "agent_id", "entry_type", "ts", "recorded_at"),
+)
+# The columns with their types; the server reads the bytes of a vector in its own form.
+_VECTOR_COLUMNS: Final = {
+    **dict.fromkeys(("workspace_id", "entry_id", "crew_id", "agent_id"), "text"),
+    "entry_type": "text",
+    "ts": "timestamptz",
+    "recorded_at": "timestamptz",
+    "model": "text",
+    "importance": "float8",
+    "dim": "int2",
+    "is_ranked": "bool",
+    "vec": "bytea",
+}
+_GRAPHS: Final = {
+    statement.split()[2]: statement.replace(
+        "CREATE INDEX", "CREATE INDEX IF NOT EXISTS"
+    )
+    for statement in import_module("episodic.migrations.0006_vector_table").INDEXES
+    if "hnsw" in statement
+}
 Row = dict[str, Any]
 
 
@@ -159,6 +183,7 @@ def _words(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
 def _write_vectors(chunk: Chunk) -> None:
     now = timezone.now()
     constant: Row = {
+        "vector": b"",
         "state": State.INDEXED.value,
         "dim": DIM,
         "model": MODEL,
@@ -169,21 +194,45 @@ def _write_vectors(chunk: Chunk) -> None:
         "last_error": "",
     }
     own = ("id", "workspace_id", "seq", "crew_id", "agent_id", "ts")
-    columns = ("entry_id", *own[1:-1], "indexed_at", "importance_score", "vector")
-    rows = (
-        (*map(row.get, own), weight, vector.tobytes(), *constant.values())
-        for row, weight, vector in zip(
-            chunk.rows, chunk.importances, chunk.vectors, strict=True
-        )
-    )
+    columns = ("entry_id", *own[1:-1], "indexed_at", "importance_score")
+    weighed = list(zip(chunk.rows, chunk.importances, strict=True))
+    rows = ((*map(row.get, own), weight, *constant.values()) for row, weight in weighed)
     copy("journal_embeddings", [*columns, *constant], rows)
-    pg.store([(r["id"], v) for r, v in zip(chunk.rows, chunk.vectors, strict=True)])
+    read = itemgetter(*_OF_ENTRY)
+    vectors = (
+        (*read(row), MODEL, weight, DIM, True, HalfVector(vector).to_binary())
+        for (row, weight), vector in zip(weighed, chunk.vectors, strict=True)
+    )
+    copy("journal_vectors", list(_VECTOR_COLUMNS), vectors, _VECTOR_COLUMNS.values())
 
 
-def copy(table: str, columns: Sequence[str], rows: Iterator[Any]) -> None:
-    """Copy rows into a table; the columns are in their order."""
+def copy(
+    table: str, columns: Sequence[str], rows: Iterator[Any], types: Iterable[str] = ()
+) -> None:
+    """Copy rows into a table; with ``types`` in the binary form of these."""
     names = sql.SQL(", ").join(map(sql.Identifier, columns))
-    into = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
-    with connection.cursor() as cursor, cursor.copy(into) as target:
+    form = sql.SQL("(FORMAT BINARY)" if types else "")
+    into = sql.SQL("COPY {} ({}) FROM STDIN {}")
+    with (
+        connection.cursor() as cursor,
+        cursor.copy(into.format(sql.Identifier(table), names, form)) as target,
+    ):
+        if types:
+            target.set_types(list(types))
         for row in rows:
             target.write_row(tuple(row))
+
+
+# ── Indexes ──────────────────────────────────────────────────────────────────
+def drop_graphs() -> None:
+    """Drop the HNSW indexes: copying into them takes ten times as long."""
+    with connection.cursor() as cursor:
+        for name in _GRAPHS:
+            cursor.execute(f"DROP INDEX IF EXISTS {name}")
+
+
+def build_graphs() -> None:
+    """Build the HNSW indexes that are missing, with the server's settings."""
+    with connection.cursor() as cursor:
+        for statement in _GRAPHS.values():
+            cursor.execute(statement)

@@ -1,12 +1,14 @@
 """The dense ranking on PostgreSQL: pgvector, filtered by scope in the same query.
 
-A scope of up to EXACT vectors is compared whole. Of a larger one the HNSW index of its
-workspace's partition brings the nearest that are in scope, however many others lie
-between, more than asked for; where it does not bring as many, everything is compared.
+A scope is compared whole while that is quicker, by its size and by how many others lie
+between what is in it. Of a larger one the HNSW index of its workspace's partition
+brings the nearest in scope, more than asked for; where it does not bring as many,
+everything is compared after all.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Final
 
@@ -16,25 +18,31 @@ from django.db.backends.utils import CursorWrapper
 from episodic.embedders.base import Vectors
 from episodic.vectors import pg_counts, pg_mean, pg_scope
 from episodic.vectors.base import SearchResult, VectorHit, VectorScope
+from episodic.vectors.pg_counts import Sizes
 from episodic.vectors.pg_question import Question
 from episodic.vectors.pg_scope import Row, Sql
 
-EXACT: Final = 20_000
+# What the index costs, in vectors that are compared one by one in the same time: to
+# enter it, and for each vector that it brings, in scope or not.
+ENTRY_COST: Final = 12_000
+VISIT_COST: Final = 18
 # The database orders by halves: what lies so near the cut is measured too.
 SPARE: Final = 14
+SLACK: Final = 2e-4
 # Brought for each hit that is asked for, by centred cosine and by the product.
-CENTRED_SHARE: Final = 6
+CENTRED_SHARE: Final = 4
 PRODUCT_SHARE: Final = 40
 SAMPLED: Final = 256
-# The graph is searched with so many candidates at once, until it has brought enough or
+_LOW: Final = 0.1
+# The index is searched with so many candidates at once, until it has brought enough or
 # looked at so many vectors. Valid until the transaction ends, and no longer.
-_SETTINGS: Final = (
-    "SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true),"
-    " set_config('hnsw.ef_search', %s, true),"
-    " set_config('hnsw.max_scan_tuples', %s, true)"
-)
-EF_SEARCH: Final = 200
-MAX_SCAN_TUPLES: Final = 60_000
+SETTINGS: Final = {
+    "hnsw.iterative_scan": "relaxed_order",
+    "hnsw.ef_search": "200",
+    "hnsw.max_scan_tuples": "400000",
+    "hnsw.scan_mem_multiplier": "16",
+}
+_SET: Final = f"SELECT {', '.join(['set_config(%s, %s, true)'] * len(SETTINGS))}"
 _ORDER: Final = "ORDER BY value DESC, ts DESC, entry_id"
 _ROW: Final = "entry_id, ts, importance, halfvec_send(vec)"
 
@@ -48,21 +56,24 @@ class PgIndex:
         self, query: Vectors, scope: VectorScope, limit: int, *, centred: bool = False
     ) -> SearchResult:
         with transaction.atomic(), connection.cursor() as cursor:
-            size = pg_counts.of(cursor, scope, len(query))
-            if not size:
+            sizes = pg_counts.of(cursor, scope, len(query))
+            if not sizes.scope:
                 return SearchResult([], 0)
-            mean = pg_mean.of(cursor, scope, len(query), is_checked=centred)
-            search = _Search(cursor, scope, Question(query, mean, centred))
-            return search.result(limit, size)
+            count = sizes.workspace if centred else None
+            mean = pg_mean.of(cursor, scope, len(query), count)
+            question = Question(query, mean, centred)
+            return _Search(cursor, scope, question, limit).result(sizes)
 
     def nearest(
         self, query: Vectors, scope: VectorScope, limit: int, min_cosine: float
     ) -> list[VectorHit]:
         with transaction.atomic(), connection.cursor() as cursor:
-            size = pg_counts.of(cursor, scope, len(query))
+            sizes = pg_counts.of(cursor, scope, len(query))
+            if not sizes.scope:
+                return []
             mean = pg_mean.of(cursor, scope, len(query))
-            question = Question(query, None, centred=True)
-            rows = _Search(cursor, scope, question).rows(limit, size) if size else []
+            search = _Search(cursor, scope, Question(query, None, centred=True), limit)
+            rows = search.rows(sizes)
         hits = Question(query, mean, centred=False).hits(rows)
         close = [hit for hit in hits if hit.cosine >= min_cosine]
         return sorted(close, key=lambda hit: (-hit.cosine, hit.entry_id))[:limit]
@@ -108,15 +119,23 @@ class PgIndex:
     ) -> int | None:
         with connection.cursor() as cursor:
             mean = pg_mean.of(cursor, scope, len(query)) if centred else None
-            near, params = _near(scope, Question(query, mean, centred))
+            question = Question(query, mean, centred)
+            near, params = _near(scope, question)
             rows = pg_scope.rows(
                 cursor,
-                f"WITH near AS ({near}), ranked AS"  # noqa: S608
-                f" (SELECT entry_id, row_number() OVER ({_ORDER}) AS place FROM near)"
-                " SELECT place FROM ranked WHERE entry_id = %s",
-                [*params, entry_id],
+                f"WITH near AS MATERIALIZED ({near}), own AS"  # noqa: S608
+                " (SELECT value FROM near WHERE entry_id = %s), above AS"
+                " (SELECT count(*) AS size FROM near, own"
+                " WHERE near.value > own.value + %s), beside AS"
+                " (SELECT near.entry_id FROM near, own WHERE"
+                " abs(near.value - own.value) <= %s)"
+                " SELECT v.entry_id, v.ts, v.importance, halfvec_send(v.vec),"
+                " above.size FROM beside JOIN journal_vectors v ON v.workspace_id = %s"
+                " AND v.entry_id = beside.entry_id, above",
+                [*params, entry_id, SLACK, SLACK, scope.workspace_id],
             )
-        return int(rows[0][0]) if rows else None
+        ids = [hit.entry_id for hit in question.hits(rows)]
+        return int(rows[0][4]) + ids.index(entry_id) + 1 if rows else None
 
 
 def _near(scope: VectorScope, question: Question) -> Sql:
@@ -134,48 +153,56 @@ class _Search:
     """One search; its statements see what one another saw, or a little more."""
 
     def __init__(
-        self, cursor: CursorWrapper, scope: VectorScope, question: Question
+        self, cursor: CursorWrapper, scope: VectorScope, question: Question, limit: int
     ) -> None:
         self._cursor, self._scope, self._question = cursor, scope, question
+        self._limit = limit
+        share = CENTRED_SHARE if question.centred else PRODUCT_SHARE
+        self._wanted = limit * share
 
-    def result(self, limit: int, size: int) -> SearchResult:
-        """Return the best of a scope of at most ``size`` vectors."""
-        if self._is_large(size):
-            if pg_scope.has_moments(self._scope):
-                size = self._counted()
-            if size > EXACT and (rows := self._approximate(limit)) is not None:
-                hits = self._question.hits(rows)[:limit]
-                highest = self._question.order(hits[0]) if hits else 0.0
-                return SearchResult(hits, size, self._lowest(size, highest), highest)
-        rows, size, lowest, highest = self._exact(limit)
-        hits = self._question.hits(rows)[:limit]
-        if hits:
-            # The ends as exact as the hits that are there.
+    def result(self, sizes: Sizes) -> SearchResult:
+        """Return the best of a scope."""
+        size = sizes.scope
+        if pg_scope.has_moments(self._scope) and self._is_large(sizes):
+            size = self._counted()
+            sizes = replace(sizes, scope=size)
+        if self._is_large(sizes) and (rows := self._approximate()):
+            hits = self._question.hits(rows)[: self._limit]
             highest = self._question.order(hits[0])
-            if size <= limit:
-                lowest = self._question.order(hits[-1])
+            low, middle, least = rows[0][5:8]
+            lowest = lowest_of(low, middle, least, size)
+            return SearchResult(hits, size, min(lowest, highest), highest)
+        rows = self._exact()
+        if not rows:
+            return SearchResult([], 0)
+        size, lowest, _ = rows[0][4:]
+        hits = self._question.hits(rows)[: self._limit]
+        highest = self._question.order(hits[0])
+        if size <= len(hits):
+            lowest = self._question.order(hits[-1])
         return SearchResult(hits, size, min(lowest, highest), highest)
 
-    def rows(self, limit: int, size: int) -> list[Row]:
-        """Return the best rows of a scope of at most ``size`` vectors."""
-        if self._is_large(size):
-            rows = self._approximate(limit)
-            if rows is not None:
-                return rows
-        return self._exact(limit)[0]
+    def rows(self, sizes: Sizes) -> list[Row]:
+        """Return the best rows of a scope, and some more."""
+        rows = self._approximate() if self._is_large(sizes) else []
+        return rows or self._exact()
 
-    def _is_large(self, size: int) -> bool:
-        return size > EXACT and self._question.dim in pg_scope.INDEXED_DIMS
+    def _is_large(self, sizes: Sizes) -> bool:
+        """Whether the index is quicker, with what it meets between those in scope."""
+        if self._question.dim not in pg_scope.INDEXED_DIMS or not sizes.scope:
+            return False
+        visited = self._wanted * sizes.among / sizes.scope
+        return sizes.scope > ENTRY_COST + VISIT_COST * visited
 
     def _counted(self) -> int:
         where, params = pg_scope.comparable(self._scope, self._question.dim)
         sql = f"SELECT count(*) FROM journal_vectors v WHERE {where}"  # noqa: S608
         return int(pg_scope.rows(self._cursor, sql, params)[0][0])
 
-    def _exact(self, limit: int) -> tuple[list[Row], int, float, float]:
-        """Return the best rows of all, how many there are, and the ends."""
+    def _exact(self) -> list[Row]:
+        """Return the best rows of all, each with how many there are, and the ends."""
         near, params = _near(self._scope, self._question)
-        rows = pg_scope.rows(
+        return pg_scope.rows(
             self._cursor,
             f"WITH near AS MATERIALIZED ({near}), ends AS"  # noqa: S608
             " (SELECT count(*) AS size, min(value) AS low, max(value) AS high"
@@ -183,44 +210,55 @@ class _Search:
             " SELECT best.entry_id, best.ts, v.importance, halfvec_send(v.vec),"
             " size, low, high FROM best JOIN journal_vectors v ON v.workspace_id = %s"
             " AND v.entry_id = best.entry_id, ends",
-            [*params, limit + SPARE, self._scope.workspace_id],
+            [*params, self._limit + SPARE, self._scope.workspace_id],
         )
-        return (rows, *rows[0][4:]) if rows else ([], 0, 0.0, 0.0)
 
-    def _approximate(self, limit: int) -> list[Row] | None:
-        """Return good rows from the index; None where it brings fewer."""
+    def _approximate(self) -> list[Row]:
+        """Return good rows from the index; none where it brings fewer than it should.
+
+        Each has how many it brought, and what a sample of the workspace is like.
+        """
         question, dim = self._question, self._question.dim
-        wanted = limit * (CENTRED_SHARE if question.centred else PRODUCT_SHARE)
         where, params = pg_scope.comparable(self._scope, dim)
         value, values = question.value()
-        self._cursor.execute(_SETTINGS, [str(EF_SEARCH), str(MAX_SCAN_TUPLES)])
+        sampled, sample_params = self._sampled()
+        pairs = [part for pair in SETTINGS.items() for part in pair]
+        self._cursor.execute(_SET, pairs)
         rows = pg_scope.rows(
             self._cursor,
             "WITH near AS MATERIALIZED ("  # noqa: S608
             "SELECT v.entry_id, v.ts, v.importance, v.vec FROM journal_vectors v"
             f" WHERE {where} ORDER BY v.vec::halfvec({dim}) <=> %s::halfvec({dim})"
-            f" LIMIT %s) SELECT {_ROW}, count(*) OVER () FROM"
-            f" (SELECT *, {value} AS value FROM near v) AS valued {_ORDER} LIMIT %s",
-            [*params, question.towards, wanted, *values, limit + SPARE],
+            f" LIMIT %s), best AS (SELECT *, {value} AS value, count(*) OVER () AS size"
+            f" FROM near v {_ORDER} LIMIT %s), sampled AS ({sampled})"
+            f" SELECT {_ROW}, size, low, middle, least FROM best, sampled",
+            [
+                *(*params, question.towards, self._wanted, *values),
+                *(self._limit + SPARE, *sample_params),
+            ],
         )
-        return rows if rows and rows[0][4] >= wanted else None
+        return rows if rows and rows[0][4] >= self._wanted else []
 
-    def _lowest(self, size: int, highest: float) -> float:
-        """Return about the least value of a scope, from a sample of its workspace."""
+    def _sampled(self) -> Sql:
+        """Return a query of how values are spread in some of the workspace."""
         value, values = self._question.value()
         where, params = pg_scope.workspace(self._scope, self._question.dim)
-        sampled = (
-            f"SELECT {value} AS value FROM journal_vectors v WHERE {where}"  # noqa: S608
-            " AND v.is_ranked ORDER BY v.entry_id LIMIT %s"
+        sql = (
+            "SELECT percentile_cont(%s) WITHIN GROUP (ORDER BY value) AS low,"  # noqa: S608
+            " percentile_cont(0.5) WITHIN GROUP (ORDER BY value) AS middle,"
+            f" min(value) AS least FROM (SELECT {value} AS value"
+            f" FROM journal_vectors v WHERE {where} AND v.is_ranked"
+            " ORDER BY v.entry_id LIMIT %s) AS part"
         )
-        [[mean, deviation]] = pg_scope.rows(
-            self._cursor,
-            f"SELECT avg(value), stddev_pop(value) FROM ({sampled}) AS sampled",  # noqa: S608
-            [*values, *params, SAMPLED],
-        )
-        return min(lowest_of(float(mean), float(deviation), size), highest)
+        return sql, [_LOW, *values, *params, SAMPLED]
 
 
-def lowest_of(mean: float, deviation: float, size: int) -> float:
-    """Return where the least of so many values lies that are spread as a normal one."""
-    return max(-1.0, mean + deviation * NormalDist().inv_cdf(1 / (size + 1)))
+def lowest_of(low: float, middle: float, least: float, size: int) -> float:
+    """Return about where the least of so many values lies, from those of a sample.
+
+    Below the middle they are spread as a normal distribution; above it are those near
+    the question, which say nothing of the far end. ``low`` is above a tenth of them.
+    """
+    normal = NormalDist()
+    deviation = (low - middle) / normal.inv_cdf(_LOW)
+    return max(-1.0, min(least, middle + deviation * normal.inv_cdf(1 / (size + 1))))

@@ -28,19 +28,20 @@ _means: OrderedDict[tuple[str, str, str, int], tuple[int, Vectors | None]] = (
 
 
 def of(
-    cursor: CursorWrapper, scope: VectorScope, dim: int, *, is_checked: bool = False
+    cursor: CursorWrapper, scope: VectorScope, dim: int, count: int | None = None
 ) -> Vectors | None:
     """Return the mean of a workspace's vectors; None while it has too few.
 
-    The one in memory is taken as it is unless it is to be checked.
+    ``count`` is how many there are; without it the mean in memory is taken as it is.
     """
     database = str(cursor.db.settings_dict["NAME"])
     key = (database, scope.workspace_id, scope.model, dim)
     with _lock:
         cached = _means.get(key)
-    if cached is not None and not is_checked:
+    if cached is not None and count is None:
         return cached[1]
-    count = pg_counts.of_workspace(cursor, scope, dim)
+    if count is None:
+        count = pg_counts.of(cursor, scope, dim).workspace
     if cached is not None and abs(count - cached[0]) <= GROWTH * cached[0]:
         return cached[1]
     mean = _mean(cursor, scope, dim) if count >= centre.FEWEST else None

@@ -95,9 +95,14 @@ def batches(workspace_id: str, model: str, dim: int) -> Iterator[list[tuple[Any,
             yield rows
 
 
-def tables(workspace_id: str) -> set[str]:
-    """Return the partition that has a workspace's vectors, and the counts."""
+def partition(workspace_id: str) -> str:
+    """Return the name of the partition that has a workspace's vectors."""
     with connection.cursor() as cursor:
         params = [PARTITIONS, PARTITIONS, workspace_id]
         [[number]] = pg_scope.rows(cursor, _PARTITION, params)
-    return {"journal_vector_counts", f"journal_vectors_{number:02}"}
+    return f"journal_vectors_{number:02}"
+
+
+def tables(workspace_id: str) -> set[str]:
+    """Return the tables that have a workspace's vectors and their counts."""
+    return {partition(workspace_id), "journal_vector_counts"}

@@ -14,7 +14,7 @@ from episodic.embedders.hashing import HashingEmbedder
 from episodic.index import engine
 from episodic.index import sweep as index
 from episodic.models import Embedding
-from episodic.vectors import centre, pg, pg_mean, pg_scope, stored
+from episodic.vectors import centre, pg_counts, pg_mean, pg_scope, stored
 from episodic.vectors.base import SearchResult, VectorScope
 from memory.rules.entries import Severity
 from tests import factories
@@ -53,7 +53,8 @@ def exact(world: World, query: str) -> list[tuple[str, float]]:
 def mean_of(scope: VectorScope, *, is_checked: bool = False) -> Vectors | None:
     """Return the mean of a workspace's vectors."""
     with connection.cursor() as cursor:
-        return pg_mean.of(cursor, scope, 512, is_checked=is_checked)
+        count = pg_counts.of(cursor, scope, 512).workspace if is_checked else None
+        return pg_mean.of(cursor, scope, 512, count)
 
 
 def test_the_index_in_use_is_pgvector() -> None:
@@ -197,20 +198,6 @@ def test_one_model_with_two_lengths_does_not_break_the_query(world: World) -> No
     index.embed(list(rows.values_list("pk", flat=True)))
     hits = search(world, "ada: refund").hits
     assert [hit.cosine for hit in hits] == [pytest.approx(1, abs=1e-5)]
-
-
-def test_an_index_serves_large_workspaces(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pg, "EXACT", 3)
-    monkeypatch.setattr(pg_scope, "INDEXED_DIMS", (512,))
-    factories.append_many(world.actor("ada"), [f"refund {n}" for n in range(20)])
-    index.sweep()
-    hits = search(world, "refund 7", 5)
-    # Of texts that are equally near the index may find others.
-    expected = [score for _, score in exact(world, "refund 7")[:5]]
-    assert [hit.score for hit in hits.hits] == pytest.approx(expected, abs=1e-6)
-    assert hits.considered == 20
 
 
 def test_the_vector_column_has_an_index_for_each_family() -> None:
