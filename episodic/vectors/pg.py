@@ -8,11 +8,13 @@ everything is compared after all.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from statistics import NormalDist
 from typing import Final
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.backends.utils import CursorWrapper
 
 from episodic.embedders.base import Vectors
@@ -21,6 +23,7 @@ from episodic.vectors.base import SearchResult, VectorHit, VectorScope
 from episodic.vectors.pg_counts import Sizes
 from episodic.vectors.pg_question import Question
 from episodic.vectors.pg_scope import Row, Sql
+from memory import recall_database
 
 # What the index costs, in vectors that are compared one by one in the same time: to
 # enter it, and for each vector that it brings, in scope or not.
@@ -47,6 +50,14 @@ _ORDER: Final = "ORDER BY value DESC, ts DESC, entry_id"
 _ROW: Final = "entry_id, ts, importance, halfvec_send(vec)"
 
 
+@contextmanager
+def _reading() -> Iterator[CursorWrapper]:
+    """Open a cursor of the database that recall reads, in a transaction."""
+    database = recall_database.connection()
+    with transaction.atomic(using=database.alias), database.cursor() as cursor:
+        yield cursor
+
+
 class PgIndex:
     """Nearest neighbours from pgvector; VectorIndex says what each method returns."""
 
@@ -55,7 +66,7 @@ class PgIndex:
     def search(
         self, query: Vectors, scope: VectorScope, limit: int, *, centred: bool = False
     ) -> SearchResult:
-        with transaction.atomic(), connection.cursor() as cursor:
+        with _reading() as cursor:
             sizes = pg_counts.of(cursor, scope, len(query))
             if not sizes.scope:
                 return SearchResult([], 0)
@@ -67,7 +78,7 @@ class PgIndex:
     def nearest(
         self, query: Vectors, scope: VectorScope, limit: int, min_cosine: float
     ) -> list[VectorHit]:
-        with transaction.atomic(), connection.cursor() as cursor:
+        with _reading() as cursor:
             sizes = pg_counts.of(cursor, scope, len(query))
             if not sizes.scope:
                 return []
@@ -88,7 +99,7 @@ class PgIndex:
             f"SELECT {_ROW} FROM journal_vectors v WHERE {text} AND v.is_ranked"  # noqa: S608
             " AND v.entry_id = ANY(%s)"
         )
-        with connection.cursor() as cursor:
+        with _reading() as cursor:
             mean = pg_mean.of(cursor, scope, len(query))
             rows = pg_scope.rows(cursor, sql, [*params, entry_ids])
         hits = Question(query, mean, centred=False).hits(rows)
@@ -117,7 +128,7 @@ class PgIndex:
         *,
         centred: bool = False,
     ) -> int | None:
-        with connection.cursor() as cursor:
+        with _reading() as cursor:
             mean = pg_mean.of(cursor, scope, len(query)) if centred else None
             question = Question(query, mean, centred)
             near, params = _near(scope, question)

@@ -32,6 +32,10 @@ _FOLD: Final = (
     f" INSERT INTO journal_vector_counts ({_GROUP}, added)"
     f" SELECT {_GROUP}, sum(added) FROM taken GROUP BY {_GROUP} HAVING sum(added) <> 0"
 )
+# Grows with every vector that a workspace gets or loses, for reading a replica.
+MARK: Final = (
+    "SELECT COALESCE(max(id), 0) FROM journal_vector_counts WHERE workspace_id = %s"
+)
 # The number of a table's rows that its last vacuum saw, −1 before the first.
 _SIZES: Final = (
     "SELECT COALESCE(sum(v.added) FILTER (WHERE {owned}), 0),"
