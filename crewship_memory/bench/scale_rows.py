@@ -27,7 +27,7 @@ from episodic.index import importance, policy
 from episodic.models import IndexState, State
 from memory import authors, workspace_numbers
 from memory.journal import append, head
-from memory.models import Agent
+from memory.models import Agent, ChainHead
 from memory.rules import entries, hashing
 from memory.word_index import terms
 
@@ -221,6 +221,12 @@ def copy(
             target.set_types(list(types))
         for row in rows:
             target.write_row(tuple(row))
+
+
+def entries_in(workspace_id: str) -> int:
+    """Return how many entries a workspace holds."""
+    heads = ChainHead.objects.filter(pk=workspace_id)
+    return int(heads.values_list("seq", flat=True).first() or 0)
 
 
 # ── Indexes ──────────────────────────────────────────────────────────────────

@@ -162,6 +162,10 @@ _RENAMED: Final = """
     """
 EMPTIED: Final = (
     _RENAMED.format(more=""),
+    # An index for patterns of ids, which nobody asks for.
+    "DROP INDEX IF EXISTS journal_embeddings_entry_id_2c616deb_like",
+    # Importance changes every night: also here on its page, as no index has it.
+    "ALTER TABLE journal_embeddings SET (fillfactor = 85)",
     # The vectors were twice in every row: both are gone with one rewrite of the table.
     """
     ALTER TABLE journal_embeddings DROP COLUMN vec,
@@ -169,6 +173,11 @@ EMPTIED: Final = (
     """,
 )
 BACK: Final = (
+    "ALTER TABLE journal_embeddings RESET (fillfactor)",
+    """
+    CREATE INDEX journal_embeddings_entry_id_2c616deb_like
+    ON journal_embeddings (entry_id varchar_pattern_ops)
+    """,
     "DROP TRIGGER journal_embeddings_updated ON journal_embeddings",
     "DROP TRIGGER journal_embeddings_deleted ON journal_embeddings",
     "ALTER TABLE journal_embeddings ADD COLUMN vec vector",

@@ -63,6 +63,10 @@ class PgIndex:
 
     name = "pgvector"
 
+    def __init__(self, *, is_exact: bool = False) -> None:
+        # For comparing: every scope is compared whole, however large.
+        self._is_exact = is_exact
+
     def search(
         self, query: Vectors, scope: VectorScope, limit: int, *, centred: bool = False
     ) -> SearchResult:
@@ -73,7 +77,8 @@ class PgIndex:
             count = sizes.workspace if centred else None
             mean = pg_mean.of(cursor, scope, len(query), count)
             question = Question(query, mean, centred)
-            return _Search(cursor, scope, question, limit).result(sizes)
+            search = _Search(cursor, scope, question, limit)
+            return search.exact_result() if self._is_exact else search.result(sizes)
 
     def nearest(
         self, query: Vectors, scope: VectorScope, limit: int, min_cosine: float
@@ -183,6 +188,10 @@ class _Search:
             low, middle, least = rows[0][5:8]
             lowest = lowest_of(low, middle, least, size)
             return SearchResult(hits, size, min(lowest, highest), highest)
+        return self.exact_result()
+
+    def exact_result(self) -> SearchResult:
+        """Return the best of a scope, each of it compared."""
         rows = self._exact()
         if not rows:
             return SearchResult([], 0)

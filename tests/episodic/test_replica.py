@@ -174,7 +174,7 @@ def test_without_one_nothing_is_compared(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recall_database, "_marks_in", None)
-    _indexed(world, read_from)
+    world.indexed("refund one")
     assert _ask(world) == ["refund one"]
     healthz.check_replica()
 
