@@ -75,6 +75,10 @@ class TopicEmbedder:
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         return self._inner.embed_documents(texts)
 
+    def vectors(self, count: int) -> list[Vectors]:
+        """Return the vectors of questions."""
+        return [self.vector(text) for text in self.questions(count)]
+
     def questions(self, count: int) -> list[str]:
         """Return questions, each of one topic."""
         texts = []
@@ -165,21 +169,17 @@ class Scale:
         for text in self._embedder.questions(QUESTIONS + 3):
             request = Request(query=text, scope="crew_shared", k=5, mark=False)
             answered.append(recall.search(request, by=workspace.actor).timings)
-        return {
-            field.name: spread(
-                [getattr(timings, field.name) for timings in answered[3:]]
-            )
-            for field in fields(Timings)
-        }
+        # The first ones pay for what a process does once.
+        counted, names = answered[3:], [field.name for field in fields(Timings)]
+        return {name: spread([getattr(t, name) for t in counted]) for name in names}
 
     def _dense(self, scope: VectorScope) -> dict[str, Any]:
         """Return latency and recall of the dense ranking, beside the exact one."""
-        vectors = [
-            self._embedder.vector(t) for t in self._embedder.questions(QUESTIONS)
-        ]
+        vectors = self._embedder.vectors(QUESTIONS)
         report: dict[str, Any] = {}
         for order in ("centred", "product"):
-            centred, times = order == "centred", ([], [])
+            centred = order == "centred"
+            times: tuple[list[float], list[float]] = ([], [])
             answers: tuple[list[SearchResult], list[SearchResult]] = ([], [])
             for vector in vectors:
                 for place, index in enumerate((PgIndex(), PgIndex(is_exact=True))):
@@ -214,9 +214,7 @@ class Scale:
         with connection.cursor() as cursor:
             mean = pg_mean.of(cursor, scope, DIM)
         assert mean is not None  # noqa: S101  (there are thousands of vectors)
-        vectors = [
-            self._embedder.vector(t) for t in self._embedder.questions(QUESTIONS)
-        ]
+        vectors = self._embedder.vectors(QUESTIONS)
         times, shares, counts = list[float](), list[float](), list[int]()
         for vector in vectors:
             with timed(times):

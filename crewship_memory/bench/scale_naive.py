@@ -59,10 +59,8 @@ def drop() -> None:
 
 
 def _conditions(scope: VectorScope, dim: int) -> tuple[str, list[Any]]:
-    where = [
-        "m.workspace_id = %s AND m.model = %s AND m.state = 'indexed'"
-        f" AND m.dim = {dim} AND m.vec IS NOT NULL"
-    ]
+    where = ["m.workspace_id = %s", "m.model = %s", "m.state = 'indexed'"]
+    where += [f"m.dim = {dim}", "m.vec IS NOT NULL"]
     params: list[Any] = [scope.workspace_id, scope.model]
     owners = {"m.crew_id": scope.crew_id, "m.agent_id": scope.agent_id}
     owned = {column: value for column, value in owners.items() if value is not None}
@@ -88,16 +86,13 @@ def statements(
     if count > EXACT:
         near += f" ORDER BY m.vec::vector({dim}) <=> %s::vector LIMIT %s"
         args += [texts[0], limit * OVERFETCH]
-    return [
-        (f"SELECT count(*){_FROM}{where}", params),
-        (
-            f"WITH near AS ({near}), ends AS"  # noqa: S608
-            " (SELECT min(value) AS low, max(value) AS high FROM near)"
-            " SELECT entry_id, cosine, value, importance_score, low, high"
-            " FROM near, ends ORDER BY value DESC, ts DESC, entry_id LIMIT %s",
-            [*args, limit],
-        ),
-    ]
+    best = (
+        f"WITH near AS ({near}), ends AS"  # noqa: S608
+        " (SELECT min(value) AS low, max(value) AS high FROM near)"
+        " SELECT entry_id, cosine, value, importance_score, low, high"
+        " FROM near, ends ORDER BY value DESC, ts DESC, entry_id LIMIT %s"
+    )
+    return [(f"SELECT count(*){_FROM}{where}", params), (best, [*args, limit])]
 
 
 def search(

@@ -85,4 +85,5 @@ class Topics:
 
 def _unit(rows: Floats) -> Floats:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return (rows / lengths).astype(np.float32, copy=False)
+    scaled: Floats = (rows / lengths).astype(np.float32, copy=False)
+    return scaled

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from django.db import migrations
+from django.db import NotSupportedError, migrations
 from pgvector import HalfVector
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ DIMS: Final = (384, 768, 1024)
 CHUNK: Final = 2_000
 
 TABLE: Final = (
-    "CREATE EXTENSION IF NOT EXISTS vector",
     """
     CREATE TABLE journal_vectors (
         importance double precision NOT NULL,
@@ -71,13 +70,15 @@ _GROUP: Final = "workspace_id, model, dim, crew_id, agent_id, entry_type"
 _COUNT: Final = f"INSERT INTO journal_vector_counts ({_GROUP}, added)"
 _OF_NEW: Final = ", ".join(f"new.{name}" for name in _GROUP.split(", "))
 _OF_OLD: Final = ", ".join(f"old.{name}" for name in _GROUP.split(", "))
+_CHANGED: Final = (
+    f"SELECT {_GROUP}, count(*) * CASE tg_op WHEN 'DELETE' THEN -1 ELSE 1 END"  # noqa: S608
+    f" FROM changed_rows WHERE is_ranked GROUP BY {_GROUP}"
+)
 COUNTED: Final = (
     f"""
     CREATE FUNCTION journal_vectors_counted() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
-        {_COUNT}
-        SELECT {_GROUP}, count(*) * CASE tg_op WHEN 'DELETE' THEN -1 ELSE 1 END
-        FROM changed_rows WHERE is_ranked GROUP BY {_GROUP};
+        {_COUNT} {_CHANGED};
         RETURN NULL;
     END $$
     """,
@@ -230,6 +231,8 @@ def forwards(_apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
     """Make the table, fill it from the stored vectors, then build its indexes."""
     if editor.connection.vendor != "postgresql":
         return
+    editor.execute("CREATE EXTENSION IF NOT EXISTS vector", params=None)
+    _require_halves(editor)
     _execute(editor, TABLE)
     # Before they are filled, so that these rows are counted too.
     _execute(editor, COUNTED)
@@ -263,6 +266,19 @@ def backwards(_apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
             ]
             cursor.executemany(_RESTORE, values)
     _execute(editor, AWAY)
+
+
+def _require_halves(editor: BaseDatabaseSchemaEditor) -> None:
+    """Raise for a pgvector without halves, or whose index cannot be filtered."""
+    with editor.connection.cursor() as cursor:
+        cursor.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+        version = str(cursor.fetchone()[0])
+    if tuple(int(part) for part in version.split(".")[:2]) < (0, 8):
+        message = (
+            f"The database has pgvector {version}, and 0.8 or newer is needed: install"
+            " it, then ALTER EXTENSION vector UPDATE."
+        )
+        raise NotSupportedError(message)
 
 
 def _execute(editor: BaseDatabaseSchemaEditor, statements: tuple[str, ...]) -> None:

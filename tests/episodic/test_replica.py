@@ -25,14 +25,15 @@ Test = TypeVar("Test", bound=Callable[..., Any])
 
 def on_postgres(test: Test) -> Test:
     """Mark a test that needs two connections to one database."""
-    return pytest.mark.postgres(pytest.mark.django_db(transaction=True)(test))
+    marked: Test = pytest.mark.postgres(pytest.mark.django_db(transaction=True)(test))
+    return marked
 
 
 @pytest.fixture
 def replica(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A second alias of the test database, as TEST MIRROR makes one."""
-    mirror = connections[PRIMARY].copy(alias=REPLICA)
-    # Not among the settings: Django lets a test use no alias that it did not begin with.
+    mirror: Any = connections[PRIMARY].copy(alias=REPLICA)
+    # Not among the settings: of those Django lets a test use none but its own.
     monkeypatch.setattr(recall_database, "is_configured", lambda: True)
     connections[REPLICA] = mirror
     recall_database.away.end()
