@@ -81,7 +81,7 @@ def connection() -> BaseDatabaseWrapper:
     if question is None:
         return connections[PRIMARY]
     if question.alias is None:
-        question.alias = _chosen(question.workspace_id)
+        question.alias = _choice(question.workspace_id)
     return connections[question.alias]
 
 
@@ -107,17 +107,17 @@ def ask(workspace_id: str, act: Callable[[], Result]) -> Result:
         _question.reset(token)
 
 
-def _chosen(workspace_id: str) -> str:
+def _choice(workspace_id: str) -> str:
     """Return the database to read: the replica's only when it lacks nothing."""
     # What an open transaction wrote is known to the primary alone.
     if away.is_noted or connections[PRIMARY].in_atomic_block:
         return PRIMARY
     try:
-        known = _marks_in(REPLICA, workspace_id)
+        replica_marks = _marks_in(REPLICA, workspace_id)
     except DatabaseError:
         _note_away()
         return PRIMARY
-    return REPLICA if known == _marks_in(PRIMARY, workspace_id) else PRIMARY
+    return REPLICA if replica_marks == _marks_in(PRIMARY, workspace_id) else PRIMARY
 
 
 def _marks_in(alias: str, workspace_id: str) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 import numpy as np
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from crewship_memory.bench import (
@@ -100,15 +100,17 @@ class Scale:
     def run(self) -> dict[str, Any]:
         """Fill and measure each size, then again beside the other workspaces."""
         first, agents = self._opened(0)
-        alone = []
+        figures_alone = []
         for size in self._plan.sizes:
             self._fill([(first, agents)], size)
-            alone.append({"entries": size} | self._measured(first, agents, size))
-        report: dict[str, Any] = {"alone": alone}
+            figures_alone.append(
+                {"entries": size} | self._measured(first, agents, size)
+            )
+        report: dict[str, Any] = {"alone": figures_alone}
         if self._plan.workspaces > 1:
             size = self._plan.sizes[-1]
-            others = [self._opened(n) for n in range(1, self._plan.workspaces)]
-            self._fill(others, size)
+            workspaces = [self._opened(n) for n in range(1, self._plan.workspaces)]
+            self._fill(workspaces, size)
             total = size * self._plan.workspaces
             figures = self._measured(first, agents, total)
             report["beside"] = {"entries": size, "entries_in_all": total} | figures
@@ -135,10 +137,10 @@ class Scale:
             cursor.execute("VACUUM ANALYZE")
         self._tell("analysed")
 
-    def _tell(self, what: str) -> None:
+    def _tell(self, event: str) -> None:
         seconds = round(time.monotonic() - self._start)
         megabytes = scale_space.database_bytes() // 2**20
-        self._say(f"{seconds:>6} s  {megabytes:>7} MB  {what}")
+        self._say(f"{seconds:>6} s  {megabytes:>7} MB  {event}")
 
     # ── Measuring ────────────────────────────────────────────────────────────
     def _measured(
@@ -170,8 +172,8 @@ class Scale:
             request = Request(query=text, scope="crew_shared", k=5, mark=False)
             answered.append(recall.search(request, by=workspace.actor).timings)
         # The first ones pay for what a process does once.
-        counted, names = answered[3:], [field.name for field in fields(Timings)]
-        return {name: spread([getattr(t, name) for t in counted]) for name in names}
+        warm, names = answered[3:], [field.name for field in fields(Timings)]
+        return {name: spread([getattr(t, name) for t in warm]) for name in names}
 
     def _dense(self, scope: VectorScope) -> dict[str, Any]:
         """Return latency and recall of the dense ranking, beside the exact one."""
@@ -205,8 +207,12 @@ class Scale:
         with CaptureQueriesContext(connection) as queries:
             PgIndex().search(vector, scope, LIMIT, centred=True)
         statements = [query["sql"] for query in queries.captured_queries]
-        searches = [text for text in statements if "halfvec_send" in text]
-        return [line for text in searches for line in _plan_of(text, [])]
+        settings = [text for text in statements if "set_config" in text]
+        [search] = [text for text in statements if "halfvec_send" in text]
+        with transaction.atomic(), connection.cursor() as cursor:
+            for text in settings:
+                cursor.execute(text.replace("%", "%%"), [])
+            return _plan_of(search, [])
 
     def _naive(self, scope: VectorScope) -> dict[str, Any]:
         """Return the same of the obvious design, which is built for it and dropped."""
@@ -239,11 +245,11 @@ def _recall(quick: list[SearchResult], exact: list[SearchResult]) -> float:
     """Return the share of the exact first ten that the quick answers have there."""
     shares = [
         len(
-            {hit.entry_id for hit in one.hits[:BEST]}
-            & {hit.entry_id for hit in other.hits[:BEST]}
+            {hit.entry_id for hit in answer.hits[:BEST]}
+            & {hit.entry_id for hit in reference.hits[:BEST]}
         )
-        / max(1, min(BEST, len(other.hits)))
-        for one, other in zip(quick, exact, strict=True)
+        / max(1, min(BEST, len(reference.hits)))
+        for answer, reference in zip(quick, exact, strict=True)
     ]
     return round(float(np.mean(shares)), 4)
 

@@ -76,7 +76,7 @@ def statements(
     """Return the count and the search of a question, by centred cosine."""
     dim = len(query)
     where, params = _conditions(scope, dim)
-    near = (
+    candidates = (
         f"SELECT m.entry_id, {_COSINE} AS cosine, m.importance_score, e.ts,"
         " COALESCE(NULLIF(1 - ((m.vec - %s::vector) <=> %s::vector), 'NaN'), 0)"
         f" AS value{_FROM}{where}"
@@ -84,10 +84,10 @@ def statements(
     texts = [pg_scope.literal(v) for v in (query, mean, query - mean)]
     args = [*texts, *params]
     if count > EXACT:
-        near += f" ORDER BY m.vec::vector({dim}) <=> %s::vector LIMIT %s"
+        candidates += f" ORDER BY m.vec::vector({dim}) <=> %s::vector LIMIT %s"
         args += [texts[0], limit * OVERFETCH]
     best = (
-        f"WITH near AS ({near}), ends AS"  # noqa: S608
+        f"WITH near AS ({candidates}), ends AS"  # noqa: S608
         " (SELECT min(value) AS low, max(value) AS high FROM near)"
         " SELECT entry_id, cosine, value, importance_score, low, high"
         " FROM near, ends ORDER BY value DESC, ts DESC, entry_id LIMIT %s"

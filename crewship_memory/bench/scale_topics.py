@@ -26,8 +26,8 @@ SUMMARY_WORDS: Final = 9
 WORDS: Final = 34
 DRAWN_OF_TOPIC: Final = 6
 # How much of a vector all entries share, and how much is the entry's own.
-SHARED: Final = 0.35
-OWN: Final = 1.0
+COMMON_SHARE: Final = 0.35
+OWN_SHARE: Final = 1.0
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Topics:
         return _unit(rng.standard_normal((TOPICS, DIM), dtype=np.float32))
 
     @cached_property
-    def shared(self) -> Floats:
+    def common_part(self) -> Floats:
         rng = np.random.default_rng(self.seed + 1)
         direction: Floats = _unit(rng.standard_normal((1, DIM), dtype=np.float32))[0]
         return direction
@@ -61,13 +61,17 @@ class Topics:
     def vectors(self, topics: Places, rng: np.random.Generator) -> Floats:
         """Return a unit vector for each of the topics, another one every time."""
         noise = _unit(rng.standard_normal((len(topics), DIM), dtype=np.float32))
-        return _unit(self.directions[topics] + OWN * noise + SHARED * self.shared)
+        return _unit(
+            self.directions[topics]
+            + OWN_SHARE * noise
+            + COMMON_SHARE * self.common_part
+        )
 
     def texts(self, topics: Places, rng: np.random.Generator) -> list[tuple[str, str]]:
         """Return a summary and a longer text for each of the topics."""
         size = len(self.vocabulary)
-        drawn = np.exp(rng.random((len(topics), WORDS)) * np.log(size)).astype(np.int64)
-        places = np.minimum(drawn, size) - 1
+        ranks = np.exp(rng.random((len(topics), WORDS)) * np.log(size)).astype(np.int64)
+        places = np.minimum(ranks, size) - 1
         own = rng.integers(0, TOPIC_WORDS, (len(topics), DRAWN_OF_TOPIC))
         at = rng.permutation(WORDS)[:DRAWN_OF_TOPIC]
         places[:, at] = self.words[topics[:, None], own]

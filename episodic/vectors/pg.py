@@ -136,10 +136,10 @@ class PgIndex:
         with _reading() as cursor:
             mean = pg_mean.of(cursor, scope, len(query)) if centred else None
             question = Question(query, mean, centred)
-            near, params = _near(scope, question)
+            values_sql, params = _values(scope, question)
             rows = pg_scope.rows(
                 cursor,
-                f"WITH near AS MATERIALIZED ({near}), own AS"  # noqa: S608
+                f"WITH near AS MATERIALIZED ({values_sql}), own AS"  # noqa: S608
                 " (SELECT value FROM near WHERE entry_id = %s), above AS"
                 " (SELECT count(*) AS size FROM near, own"
                 " WHERE near.value > own.value + %s), beside AS"
@@ -154,7 +154,7 @@ class PgIndex:
         return int(rows[0][4]) + ids.index(entry_id) + 1 if rows else None
 
 
-def _near(scope: VectorScope, question: Question) -> Sql:
+def _values(scope: VectorScope, question: Question) -> Sql:
     """Return a query of everything in scope, with what it is ordered by."""
     value, values = question.value()
     where, params = pg_scope.comparable(scope, question.dim)
@@ -180,13 +180,13 @@ class _Search:
         """Return the best of a scope."""
         size = sizes.scope
         if pg_scope.has_moments(self._scope) and self._is_large(sizes):
-            size = self._counted()
+            size = self._count()
             sizes = replace(sizes, scope=size)
         if self._is_large(sizes) and (rows := self._approximate()):
             hits = self._question.hits(rows)[: self._limit]
             highest = self._question.order(hits[0])
-            low, middle, least = rows[0][5:8]
-            lowest = lowest_of(low, middle, least, size)
+            low, middle, smallest = rows[0][5:8]
+            lowest = lowest_of(low, middle, smallest, size)
             return SearchResult(hits, size, min(lowest, highest), highest)
         return self.exact_result()
 
@@ -214,17 +214,17 @@ class _Search:
         visited = self._wanted * sizes.among / sizes.scope
         return sizes.scope > ENTRY_COST + VISIT_COST * visited
 
-    def _counted(self) -> int:
+    def _count(self) -> int:
         where, params = pg_scope.comparable(self._scope, self._question.dim)
         sql = f"SELECT count(*) FROM journal_vectors v WHERE {where}"  # noqa: S608
         return int(pg_scope.rows(self._cursor, sql, params)[0][0])
 
     def _exact(self) -> list[Row]:
         """Return the best rows of all, each with how many there are, and the ends."""
-        near, params = _near(self._scope, self._question)
+        values_sql, params = _values(self._scope, self._question)
         return pg_scope.rows(
             self._cursor,
-            f"WITH near AS MATERIALIZED ({near}), ends AS"  # noqa: S608
+            f"WITH near AS MATERIALIZED ({values_sql}), ends AS"  # noqa: S608
             " (SELECT count(*) AS size, min(value) AS low, max(value) AS high"
             f" FROM near), best AS (SELECT * FROM near {_ORDER} LIMIT %s)"
             " SELECT best.entry_id, best.ts, v.importance, halfvec_send(v.vec),"
@@ -273,7 +273,7 @@ class _Search:
         return sql, [_LOW, *values, *params, SAMPLED]
 
 
-def lowest_of(low: float, middle: float, least: float, size: int) -> float:
+def lowest_of(low: float, middle: float, smallest: float, size: int) -> float:
     """Return about where the least of so many values lies, from those of a sample.
 
     Below the middle they are spread as a normal distribution; above it are those near
@@ -281,4 +281,4 @@ def lowest_of(low: float, middle: float, least: float, size: int) -> float:
     """
     normal = NormalDist()
     deviation = (low - middle) / normal.inv_cdf(_LOW)
-    return max(-1.0, min(least, middle + deviation * normal.inv_cdf(1 / (size + 1))))
+    return max(-1.0, min(smallest, middle + deviation * normal.inv_cdf(1 / (size + 1))))

@@ -75,8 +75,8 @@ class Question:
             mean = self.mean.astype(np.float64)
             centred = _cosines(vectors - mean, self.vector - mean)
         measured = [
-            (row[1], VectorHit(row[0], cosine, seen, row[2], cosine * row[2]))
-            for row, cosine, seen in zip(
+            (row[1], VectorHit(row[0], cosine, centre_cosine, row[2], cosine * row[2]))
+            for row, cosine, centre_cosine in zip(
                 rows, cosines.tolist(), centred.tolist(), strict=True
             )
         ]

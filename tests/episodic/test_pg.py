@@ -37,10 +37,10 @@ def exact(world: World, query: str) -> list[tuple[str, float]]:
     """Return ids and scores of acme by numpy, best first."""
     vector = HashingEmbedder().embed_query(query)
     rows = Embedding.objects.filter(workspace=world.acme).select_related("entry")
-    kept = stored.vectors(world.acme.id, [row.pk for row in rows])
+    vectors_by_id = stored.vectors(world.acme.id, [row.pk for row in rows])
     scored = [
         (
-            float(kept[row.pk] @ vector) * row.importance_score,
+            float(vectors_by_id[row.pk] @ vector) * row.importance_score,
             row.entry.ts,
             row.entry_id,
         )
@@ -127,8 +127,8 @@ def test_centred_cosines_are_seen_from_the_mean(world: World) -> None:
     ids = list(
         Embedding.objects.filter(workspace=world.acme).values_list("pk", flat=True)
     )
-    kept = stored.vectors(world.acme.id, ids)
-    mean = np.mean(list(kept.values()), axis=0)
+    vectors_by_id = stored.vectors(world.acme.id, ids)
+    mean = np.mean(list(vectors_by_id.values()), axis=0)
     expected = {
         entry_id: float(
             (vector - mean)
@@ -136,7 +136,7 @@ def test_centred_cosines_are_seen_from_the_mean(world: World) -> None:
             / np.linalg.norm(vector - mean)
             / np.linalg.norm(query - mean)
         )
-        for entry_id, vector in kept.items()
+        for entry_id, vector in vectors_by_id.items()
     }
     results = vectors.search(query, scope, 100, centred=True)
     assert {hit.entry_id: hit.centred for hit in results.hits} == pytest.approx(
@@ -147,9 +147,9 @@ def test_centred_cosines_are_seen_from_the_mean(world: World) -> None:
     assert (results.highest, results.lowest) == (values[0], values[-1])
     plain = {hit.entry_id: hit for hit in vectors.search(query, scope, 100).hits}
     assert plain == {hit.entry_id: hit for hit in results.hits}
-    assert vectors.of(query, scope, list(kept)) == plain
+    assert vectors.of(query, scope, list(vectors_by_id)) == plain
     last = results.hits[-1].entry_id
-    assert vectors.rank(query, scope, last, centred=True) == len(kept)
+    assert vectors.rank(query, scope, last, centred=True) == len(vectors_by_id)
 
 
 def test_the_mean_is_taken_again_when_a_tenth_is_new(world: World) -> None:

@@ -42,16 +42,16 @@ def _search(world: World) -> SearchResult:
 
 def test_vectors_move_to_their_table_and_back(world: World) -> None:
     rows = [world.indexed(f"refund {n}") for n in range(5)]
-    withheld = rows[0].pk
-    Embedding.objects.filter(pk=withheld).update(state=State.WITHHELD)
+    withheld_id = rows[0].pk
+    Embedding.objects.filter(pk=withheld_id).update(state=State.WITHHELD)
     ids, before = [row.pk for row in rows], _search(world)
     vectors = stored.vectors(world.acme.id, ids)
 
     _migrate(BEFORE)
     blobs = dict(Embedding.objects.values_list("pk", "vector"))
     for entry_id, vector in vectors.items():
-        kept = np.frombuffer(bytes(blobs[entry_id]), dtype="<f4")
-        assert kept @ vector == pytest.approx(1, abs=1e-3)
+        stored_vector = np.frombuffer(bytes(blobs[entry_id]), dtype="<f4")
+        assert stored_vector @ vector == pytest.approx(1, abs=1e-3)
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM journal_embeddings WHERE vec IS NOT NULL")
         assert cursor.fetchone() == (5,)
@@ -62,9 +62,9 @@ def test_vectors_move_to_their_table_and_back(world: World) -> None:
     assert set(Embedding.objects.values_list("vector", flat=True)) == {memoryview(b"")}
     assert _search(world) == before
     assert before.considered == 4
-    again = stored.vectors(world.acme.id, ids)
-    assert again.keys() == vectors.keys()
+    vectors_now = stored.vectors(world.acme.id, ids)
+    assert vectors_now.keys() == vectors.keys()
     for entry_id, vector in vectors.items():
-        assert again[entry_id] == pytest.approx(vector, abs=1e-6)
-    Embedding.objects.filter(pk=withheld).update(state=State.INDEXED)
+        assert vectors_now[entry_id] == pytest.approx(vector, abs=1e-6)
+    Embedding.objects.filter(pk=withheld_id).update(state=State.INDEXED)
     assert _search(world).considered == 5

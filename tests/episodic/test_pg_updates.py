@@ -45,8 +45,8 @@ def test_nights_of_decay_stay_on_their_pages(world: World) -> None:
     assert hot / updated >= 0.9
     with connection.cursor() as cursor:
         cursor.execute("SELECT entry_id, importance FROM journal_vectors")
-        kept = dict(cursor.fetchall())
-    assert kept == dict(Embedding.objects.values_list("pk", "importance_score"))
+        importances = dict(cursor.fetchall())
+    assert importances == dict(Embedding.objects.values_list("pk", "importance_score"))
 
 
 def test_a_recall_counted_writes_no_vector(world: World) -> None:
