@@ -272,18 +272,11 @@ def embed_rows(rows: Sequence[JournalEntry]) -> list[tuple[JournalEntry, Vectors
 
 def _keep(vectors: Sequence[tuple[str, Vectors]], model: str) -> None:
     now = connection.ops.adapt_datetimefield_value(timezone.now())
-    is_elsewhere = pg_store.is_used()
+    is_elsewhere, state = pg_store.is_used(), State.INDEXED.value
+    blobs = [b"" if is_elsewhere else v.astype("<f4").tobytes() for _, v in vectors]
     rows = [
-        (
-            State.INDEXED.value,
-            b"" if is_elsewhere else vector.astype("<f4").tobytes(),
-            len(vector),
-            model,
-            now,
-            now,
-            entry_id,
-        )
-        for entry_id, vector in vectors
+        (state, blob, len(vector), model, now, now, entry_id)
+        for (entry_id, vector), blob in zip(vectors, blobs, strict=True)
     ]
     if rows:
         with connection.cursor() as cursor:

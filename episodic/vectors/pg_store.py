@@ -82,9 +82,24 @@ def floats(blobs: Sequence[bytes]) -> NDArray[np.float32]:
 
 def vectors(workspace_id: str, entry_ids: Sequence[str]) -> dict[str, Vectors]:
     """Return the stored vectors of named entries of a workspace."""
+    return {
+        entry_id: floats([blob])[0]
+        for entry_id, blob in _blobs(workspace_id, entry_ids)
+    }
+
+
+def disk_bytes(workspace_id: str, entry_ids: Sequence[str]) -> list[bytes]:
+    """Return the numbers of vectors as they stand in the server's files."""
+    return [
+        np.frombuffer(blob, dtype=">f2", offset=_PREFIX).astype("<f2").tobytes()
+        for _, blob in _blobs(workspace_id, entry_ids)
+    ]
+
+
+def _blobs(workspace_id: str, entry_ids: Sequence[str]) -> list[tuple[str, bytes]]:
     with connection.cursor() as cursor:
         stored = pg_scope.rows(cursor, _OF_IDS, [workspace_id, list(entry_ids)])
-    return {entry_id: floats([bytes(blob)])[0] for entry_id, blob in stored}
+    return [(entry_id, bytes(blob)) for entry_id, blob in stored]
 
 
 def batches(workspace_id: str, model: str, dim: int) -> Iterator[list[tuple[Any, ...]]]:

@@ -32,9 +32,11 @@ def vectors(workspace_id: str, entry_ids: Sequence[str]) -> dict[str, Vectors]:
 
 def first_bytes(workspace_id: str, entry_ids: Sequence[str], count: int) -> list[bytes]:
     """Return how the vectors of entries begin in the database's files."""
-    kind = "<f2" if pg_store.is_used() else "<f4"
-    by_id = vectors(workspace_id, entry_ids)
-    return [vector.astype(kind).tobytes()[:count] for vector in by_id.values()]
+    if pg_store.is_used():
+        stored = pg_store.disk_bytes(workspace_id, entry_ids)
+    else:
+        stored = [v.tobytes() for v in vectors(workspace_id, entry_ids).values()]
+    return [numbers[:count] for numbers in stored]
 
 
 def tables(workspace_id: str) -> set[str]:
