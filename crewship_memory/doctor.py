@@ -36,6 +36,7 @@ from memory.journal import append as journal
 from memory.models import ChainHead, JournalEntry
 from memory.rules import errors, hashing
 
+LEAST_PGVECTOR: Final = (0, 8)
 LATE_SECONDS: Final = 300
 PRAGMAS: Final = {
     "journal_mode": "wal",
@@ -203,6 +204,9 @@ def _postgres() -> list[Finding]:
     if version is None:
         hint = "CREATE EXTENSION vector; the image pgvector/pgvector has it."
         return [_fail("pgvector", "The extension is missing.", hint)]
+    if tuple(int(part) for part in str(version).split(".")[:2]) < LEAST_PGVECTOR:
+        hint = "Install pgvector 0.8 or newer, then ALTER EXTENSION vector UPDATE."
+        return [_fail("pgvector", f"pgvector {version} is too old.", hint)]
     return [_ok("pgvector", f"pgvector {version}.")]
 
 

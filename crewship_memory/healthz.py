@@ -20,7 +20,7 @@ from django.views.decorators.http import require_safe
 from crewship_memory.version import VERSION
 from episodic.index import engine
 from gdpr.erasure import readiness
-from memory import outages
+from memory import outages, recall_database
 from memory.installation import identity as installation
 from memory.installation import schema_version
 from memory.jobs import pulses
@@ -174,6 +174,17 @@ def check_queues() -> None:
         raise Degraded(" ".join(sentences))
 
 
+def check_replica() -> None:
+    """Report a read replica that is away or far behind: recall does without it."""
+    try:
+        reason = recall_database.problem()
+    except DatabaseError:
+        # The primary's own check says so.
+        return
+    if reason is not None:
+        raise Degraded(reason)
+
+
 # One function a check. It returns when all is well; it raises NotReady where requests
 # would fail, Degraded where they are served with something missing.
 CHECKS: Final[dict[str, Callable[[], None]]] = {
@@ -185,6 +196,7 @@ CHECKS: Final[dict[str, Callable[[], None]]] = {
     "disk": check_disk,
     "redis": check_redis,
     "queues": check_queues,
+    "replica": check_replica,
     "installation": check_installation,
     "erasures": check_erasures,
 }

@@ -186,7 +186,22 @@ def _database() -> dict[str, Any]:
     return dict(config)
 
 
+def _replica() -> dict[str, Any]:
+    """Return the database that recall reads where it can, of the primary's kind."""
+    config = env.db("CREWSHIP_REPLICA_URL")
+    engines = {config["ENGINE"], DATABASES["default"]["ENGINE"]}
+    if engines != {"django.db.backends.postgresql"}:
+        message = "CREWSHIP_REPLICA_URL must name a replica of the PostgreSQL database."
+        raise ValueError(message)
+    # A replica that is away costs a question little: the primary is there.
+    pool = {"min_size": 1, "max_size": 16, "timeout": 1.0}
+    options = {"pool": pool, "connect_timeout": 1}
+    return dict(config) | {"OPTIONS": options, "TEST": {"MIRROR": "default"}}
+
+
 DATABASES = {"default": _database()}
+if env.str("CREWSHIP_REPLICA_URL", ""):
+    DATABASES["replica"] = _replica()
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 MIGRATION_MODULES: dict[str, str] = {}
 

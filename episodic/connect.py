@@ -19,7 +19,9 @@ from episodic.models import Embedding, State
 from episodic.recall import name_index
 from episodic.recall import search as recall
 from episodic.recall.request import Request
+from episodic.vectors import pg_counts
 from episodic.vectors.base import VectorScope
+from memory import recall_database
 from memory.fulltext import WordScope
 from memory.journal import append as journal
 from memory.models import Agent, Crew, JournalEntry, Membership
@@ -144,6 +146,8 @@ def connect() -> None:
     map_erasure.install()
     agent_tools.install()
     extractor.install()
+    if pg_counts.MARK not in recall_database.marks:
+        recall_database.marks.append(pg_counts.MARK)
     journal.entry_appended.connect(tasks.nudge, dispatch_uid="episodic.nudge")
     for model in (Agent, Crew, Membership):
         uid = f"episodic.names.{model.__name__}"

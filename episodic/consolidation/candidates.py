@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
 from django.db.models import Q, QuerySet
 
 from episodic.index import engine, policy
 from episodic.models import ConsolidationMark, Embedding, IndexState, State
 from episodic.summarisers.base import Material
 from episodic.summarisers.extractive import outcome_of
+from episodic.vectors import stored
 from memory.models import ChainHead, Crew, JournalEntry
 from memory.rules.entries import Priority
 
@@ -124,14 +124,14 @@ def window(crew: Crew, mark: ConsolidationMark, batch: int) -> Window:
 
 def _vectors(rows: Sequence[JournalEntry]) -> dict[str, Any]:
     """Return the stored vectors of the model in use, by entry id."""
-    model, vectors = engine.embedder().model, {}
+    model, vectors = engine.embedder().model, dict[str, Any]()
     for at in range(0, len(rows), IDS_AT_ONCE):
         ids = [row.id for row in rows[at : at + IDS_AT_ONCE]]
-        stored = Embedding.objects.filter(
+        rows_here = Embedding.objects.filter(
             pk__in=ids, state=State.INDEXED, model=model
-        ).values_list("entry_id", "vector")
-        for entry_id, vector in stored:
-            vectors[entry_id] = np.frombuffer(bytes(vector), dtype="<f4")
+        )
+        comparable = list(rows_here.values_list("entry_id", flat=True))
+        vectors |= stored.vectors(rows[at].workspace_id, comparable)
     return vectors
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-import numpy as np
 from django.db.models import Q
 from django.utils.translation import gettext, ngettext, pgettext
 
@@ -30,6 +29,7 @@ from episodic.models import (
     MemoryRelation,
     ProposalState,
 )
+from episodic.vectors import stored
 from memory.figures import decimal, grouped
 from memory.models import JobRun, JournalEntry
 from memory.rules import errors
@@ -134,17 +134,10 @@ def _link(actor: Actor, crew_id: str | None) -> tuple[Words, bool]:
     )
     if crew_id:
         rows = rows.filter(crew_id=crew_id)
-    vectors = list(
-        rows.order_by("-seq").values_list("entry_id", "vector")[:LINKED_AT_ONCE]
-    )
-    entries = JournalEntry.objects.filter(erased_at__isnull=True).in_bulk(
-        [entry_id for entry_id, _ in vectors]
-    )
-    pairs = [
-        (entries[entry_id], np.frombuffer(bytes(blob), dtype="<f4"))
-        for entry_id, blob in vectors
-        if entry_id in entries
-    ]
+    newest = rows.order_by("-seq").values_list("entry_id", flat=True)[:LINKED_AT_ONCE]
+    vectors = stored.vectors(actor.workspace_id, list(newest))
+    entries = JournalEntry.objects.filter(erased_at__isnull=True).in_bulk(list(vectors))
+    pairs = [(entry, vectors[entry_id]) for entry_id, entry in entries.items()]
     count = sum(
         relations.link(pairs[at : at + 100], engine.embedder().model)
         for at in range(0, len(pairs), 100)

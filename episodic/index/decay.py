@@ -25,6 +25,10 @@ from memory.models import JournalEntry
 from memory.rules import errors
 
 BATCH: Final = 2_000
+# PostgreSQL has room for few new versions on a page until a transaction ends: so many
+# of a workspace's rows in one lie on pages of their own, nearly all.
+BATCH_SHARE: Final = 1 / 30
+LEAST_BATCH: Final = 25
 DAY_SECONDS: Final = 86_400
 # A smaller difference is no change: no ranking could show it.
 LEAST_CHANGE: Final = 1e-9
@@ -160,8 +164,16 @@ def run(workspace_id: str, *, at: datetime | None = None) -> Report:
     )
     # The ids once: SQLite would sort the whole workspace again for every batch.
     entry_ids = list(with_vector.order_by("pk").values_list("pk", flat=True))
-    for start in range(0, len(entry_ids), BATCH):
+    size = _batch_size(len(entry_ids))
+    for start in range(0, len(entry_ids), size):
         if time_box.is_ending():
             break
-        _recompute(entry_ids[start : start + BATCH], moment, report)
+        _recompute(entry_ids[start : start + size], moment, report)
     return report
+
+
+def _batch_size(rows: int) -> int:
+    """Return how many rows of so many to write in a transaction."""
+    if connection.vendor == "sqlite":
+        return BATCH
+    return min(BATCH, max(LEAST_BATCH, int(rows * BATCH_SHARE)))

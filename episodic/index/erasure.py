@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from django.db import connection
 from django.db.models import Q
 
 from episodic.models import (
@@ -78,13 +77,6 @@ def _begin_again(workspace_id: str, entry_ids: Sequence[str]) -> None:
     empty = {"vector": b"", "dim": 0, "attempts": 0, "last_error": ""}
     rows.update(next_attempt_at=None, lease_until=None, **empty)
     rows.exclude(state=State.WITHHELD).update(state=State.PENDING)
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "UPDATE journal_embeddings SET vec = NULL"
-                " WHERE workspace_id = %s AND entry_id = ANY(%s)",
-                [workspace_id, list(entry_ids)],
-            )
     similar = MemoryRelation.Kind.SIMILAR
     _edges(workspace_id, entry_ids).filter(relation=similar).delete()
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from episodic.index import engine
 from episodic.models import Embedding, MemoryRelation, State
-from episodic.vectors import rows as stored_vectors
+from episodic.vectors import pg_store
 from episodic.vectors.base import VectorScope
 from episodic.vectors.matrix import Batch, Labels, Matrix, Snapshot
 from episodic.vectors.scan import ScanIndex
@@ -86,12 +86,7 @@ def _read(workspace_id: str, dim: int) -> Matrix:
 
 
 def _batches(workspace_id: str, dim: int) -> Iterator[Batch]:
-    values = current(workspace_id).filter(dim=dim).values_list(
-        "entry_id", "crew_id", "agent_id", "entry__entry_type", "entry__ts",
-        "entry__recorded_at", "importance_score", "vector",
-    ).order_by()  # fmt: skip
-    stored_rows = values.iterator(chunk_size=CHUNK)
-    while rows := list(islice(stored_rows, CHUNK)):
+    for rows in pg_store.batches(workspace_id, engine.embedder().model, dim):
         ids, crews, agents, types, times, recorded, importance, vectors = zip(
             *rows, strict=True
         )
@@ -103,7 +98,7 @@ def _batches(workspace_id: str, dim: int) -> Iterator[Batch]:
             ts=_units(times, 1_000),
             recorded=_units(recorded, 1_000_000),
             importance=np.array(importance, dtype=np.float32),
-            vectors=stored_vectors.floats([bytes(blob) for blob in vectors], dim),
+            vectors=pg_store.floats([bytes(blob) for blob in vectors]),
         )
 
 

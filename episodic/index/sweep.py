@@ -19,7 +19,7 @@ from django.utils import timezone
 from episodic.embedders.base import EmbedderError, Vectors
 from episodic.index import change_log, engine, importance, policy, relations
 from episodic.models import Embedding, IndexState, State
-from episodic.vectors import pg
+from episodic.vectors import pg_counts, pg_store
 from memory import authors
 from memory.jobs import time_box
 from memory.journal.visibility import USABLE
@@ -268,27 +268,22 @@ def embed_rows(rows: Sequence[JournalEntry]) -> list[tuple[JournalEntry, Vectors
         ]
         by_id = [(row.id, vector) for row, vector in current]
         _keep(by_id, engine_now.model)
-        pg.store(by_id)
     return current
 
 
 def _keep(vectors: Sequence[tuple[str, Vectors]], model: str) -> None:
     now = connection.ops.adapt_datetimefield_value(timezone.now())
+    is_elsewhere, state = pg_store.is_used(), State.INDEXED.value
+    blobs = [b"" if is_elsewhere else v.astype("<f4").tobytes() for _, v in vectors]
     rows = [
-        (
-            State.INDEXED.value,
-            vector.astype("<f4").tobytes(),
-            len(vector),
-            model,
-            now,
-            now,
-            entry_id,
-        )
-        for entry_id, vector in vectors
+        (state, blob, len(vector), model, now, now, entry_id)
+        for (entry_id, vector), blob in zip(vectors, blobs, strict=True)
     ]
     if rows:
         with connection.cursor() as cursor:
             cursor.executemany(_KEEP, rows)
+    if is_elsewhere:
+        pg_store.store(vectors)
 
 
 def _postpone(entry_ids: Sequence[str], error: EmbedderError) -> None:
@@ -338,6 +333,7 @@ def sweep(
         for workspace_id in _behind():
             discover(workspace_id)
     change_log.trim()
+    pg_counts.fold()
     return report
 
 

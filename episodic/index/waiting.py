@@ -18,15 +18,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-import numpy as np
 import structlog
 from celery import current_app
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from episodic.embedders.base import State as EmbedderState
+from episodic.embedders.base import Vectors
 from episodic.index import engine, policy, relations, sweep
 from episodic.models import Embedding, State
+from episodic.vectors import stored as stored_vectors
 from episodic.vectors.base import VectorScope
 from memory.installation import identity as installation
 from memory.installation import schema_version
@@ -257,6 +258,12 @@ def link(entry_ids: Sequence[str]) -> int:
     """
     model = engine.embedder().model
     stored = Embedding.objects.filter(pk__in=entry_ids, state=State.INDEXED)
-    rows = stored.filter(model=model).select_related("entry")
-    pairs = [(row.entry, np.frombuffer(bytes(row.vector), "<f4")) for row in rows]
+    rows = list(stored.filter(model=model).defer("vector").select_related("entry"))
+    by_workspace: dict[str, list[str]] = {}
+    for row in rows:
+        by_workspace.setdefault(row.workspace_id, []).append(row.entry_id)
+    vectors: dict[str, Vectors] = {}
+    for workspace_id, ids in by_workspace.items():
+        vectors |= stored_vectors.vectors(workspace_id, ids)
+    pairs = [(r.entry, vectors[r.entry_id]) for r in rows if r.entry_id in vectors]
     return relations.link(pairs, model)

@@ -12,6 +12,7 @@ from episodic.recall.ranking import Rankings
 from episodic.recall.request import Request, Timings, settled
 from episodic.recall.results import Hit
 from episodic.scopes import Reach
+from memory import recall_database
 from memory.rules.permissions import Actor
 
 
@@ -49,9 +50,9 @@ def search(request: Request, *, by: Actor) -> Answer:
     reach = scopes.reach(request.scope, request.crew_id, request.agent_id, by=by)
     timings = Timings()
     with timings.stage("total"):
-        rankings = ranking.rank(request, reach, timings)
-        with timings.stage("fuse"):
-            scores = ranking.fuse(request, rankings)
+        rankings, scores = recall_database.ask(
+            reach.workspace_id, lambda: _ranked(request, reach, timings)
+        )
         with timings.stage("load"):
             take = request.k + (10 if request.explain else 0)
             best = results.hits(request, reach, rankings, scores, take)
@@ -66,3 +67,12 @@ def search(request: Request, *, by: Actor) -> Answer:
     answer = Answer(request, reach, rankings, scores, returned, below, timings)
     question_log.note(answer, by)
     return answer
+
+
+def _ranked(
+    request: Request, reach: Reach, timings: Timings
+) -> tuple[Rankings, dict[str, float]]:
+    """Return the rankings and the score of every entry in them."""
+    rankings = ranking.rank(request, reach, timings)
+    with timings.stage("fuse"):
+        return rankings, ranking.fuse(request, rankings)

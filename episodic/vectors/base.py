@@ -39,7 +39,9 @@ class SearchResult:
 
     ``lowest`` and ``highest`` are the extremes, over everything in scope, of what the
     hits are ordered by, for normalising over the candidates instead of over the cut.
-    One that belongs to no hit may be off by the little that a scan is.
+    One that belongs to no hit may be off by the little that a scan is. Where an index
+    answers, which sees only what is near, ``lowest`` is drawn from a sample of the
+    workspace (``episodic.vectors.pg.lowest_of``). ``considered`` is always counted.
     """
 
     hits: list[VectorHit]

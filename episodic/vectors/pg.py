@@ -1,115 +1,61 @@
 """The dense ranking on PostgreSQL: pgvector, filtered by scope in the same query.
 
-Up to EXACT vectors in scope the answer is exact, by cosine × importance or by centred
-cosine. Above it the HNSW index brings more neighbours by cosine than asked for, and
-those are ordered.
+A scope is compared whole while that is quicker, by its size and by how many others lie
+between what is in it. Of a larger one the HNSW index of its workspace's partition
+brings the nearest in scope, more than asked for; where it does not bring as many,
+everything is compared after all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from statistics import NormalDist
+from typing import Final
 
-from django.db import connection
+from django.db import transaction
+from django.db.backends.utils import CursorWrapper
 
 from episodic.embedders.base import Vectors
-from episodic.vectors import pg_mean
+from episodic.vectors import pg_counts, pg_mean, pg_scope
 from episodic.vectors.base import SearchResult, VectorHit, VectorScope
-from memory.rules.entries import RULE_TYPE
+from episodic.vectors.pg_counts import Sizes
+from episodic.vectors.pg_question import Question
+from episodic.vectors.pg_scope import Row, Sql
+from memory import recall_database
 
-EXACT: Final = 50_000
-OVERFETCH: Final = 8
-INDEXED_DIMS: Final = (384, 768)
-
-
-def store(pairs: Sequence[tuple[str, Vectors]]) -> None:
-    """Put vectors where pgvector can search them; nothing to do on SQLite."""
-    if connection.vendor != "postgresql":
-        return
-    with connection.cursor() as cursor:
-        cursor.executemany(
-            "UPDATE journal_embeddings SET vec = %s::vector WHERE entry_id = %s",
-            [(pg_mean.literal(vector), entry_id) for entry_id, vector in pairs],
-        )
-
-
-def _comparable(dim: int) -> str:
-    """Return the condition that a vector may be compared: same model, same length."""
-    # The number is part of the text, or the partial indexes would not be used.
-    return (
-        f"m.model = %s AND m.state = 'indexed' AND m.dim = {dim} AND m.vec IS NOT NULL"
-    )
-
-
-def _conditions(scope: VectorScope, dim: int) -> tuple[str, list[Any]]:
-    where = ["m.workspace_id = %s", _comparable(dim)]
-    params: list[Any] = [scope.workspace_id, scope.model]
-    owners = {"m.crew_id": scope.crew_id, "m.agent_id": scope.agent_id}
-    owner_ids = {column: value for column, value in owners.items() if value is not None}
-    if owner_ids:
-        alternatives = [f"{column} = %s" for column in owner_ids]
-        params += list(owner_ids.values())
-        if scope.rules_crew_id is not None:
-            alternatives.append(
-                "(m.crew_id = %s AND m.agent_id IS NULL AND e.entry_type = %s)"
-            )
-            params += [scope.rules_crew_id, RULE_TYPE]
-        where.append(f"({' OR '.join(alternatives)})")
-    if scope.only_crewless:
-        where.append("m.crew_id IS NULL")
-    if scope.entry_types:
-        where.append("e.entry_type = ANY(%s)")
-        params.append(list(scope.entry_types))
-    moments = {
-        "e.ts >= %s": scope.since,
-        "e.ts <= %s": scope.until,
-        "e.recorded_at <= %s": scope.recorded_until,
-    }
-    for condition, moment in moments.items():
-        if moment is not None:
-            where.append(condition)
-            params.append(moment)
-    return " AND ".join(where), params
+# What the index costs, in vectors that are compared one by one in the same time: to
+# enter it, and for each vector that it brings, in scope or not.
+ENTRY_COST: Final = 12_000
+VISIT_COST: Final = 18
+# The database orders by halves: what lies so near the cut is measured too.
+SPARE: Final = 14
+SLACK: Final = 2e-4
+# Brought for each hit that is asked for, by centred cosine and by the product.
+CENTRED_SHARE: Final = 4
+PRODUCT_SHARE: Final = 40
+SAMPLED: Final = 256
+_LOW: Final = 0.1
+# The index is searched with so many candidates at once, until it has brought enough or
+# looked at so many vectors. Valid until the transaction ends, and no longer.
+SETTINGS: Final = {
+    "hnsw.iterative_scan": "relaxed_order",
+    "hnsw.ef_search": "200",
+    "hnsw.max_scan_tuples": "400000",
+    "hnsw.scan_mem_multiplier": "16",
+}
+_SET: Final = f"SELECT {', '.join(['set_config(%s, %s, true)'] * len(SETTINGS))}"
+_ORDER: Final = "ORDER BY value DESC, ts DESC, entry_id"
+_ROW: Final = "entry_id, ts, importance, halfvec_send(vec)"
 
 
-_COSINE: Final = "(1 - (m.vec <=> %s::vector))"
-_FROM: Final = (
-    " FROM journal_embeddings m JOIN journal_entries e ON e.id = m.entry_id WHERE "
-)
-Sql = tuple[str, list[Any]]
-
-
-def _centred(query: Vectors, mean: Vectors | None) -> Sql:
-    """Return the centred cosine of ``m.vec`` in SQL; 0 for the mean itself."""
-    if mean is None:
-        return _COSINE, [pg_mean.literal(query)]
-    text = "COALESCE(NULLIF(1 - ((m.vec - %s::vector) <=> %s::vector), 'NaN'), 0)"
-    return text, [pg_mean.literal(mean), pg_mean.literal(query - mean)]
-
-
-def _nearest_sql(query: Vectors, where: Sql, value: Sql | None = None) -> Sql:
-    """Return a query of entries with their cosine, and the value they are ordered by.
-
-    The value is cosine × importance unless another one is given.
-    """
-    text, args = value or (_COSINE + " * m.importance_score", [pg_mean.literal(query)])
-    sql = (
-        f"SELECT m.entry_id, {_COSINE} AS cosine, m.importance_score, e.ts,"
-        f" {text} AS value{_FROM}{where[0]}"
-    )
-    return sql, [pg_mean.literal(query), *args, *where[1]]
-
-
-def _hit(row: tuple[Any, ...]) -> VectorHit:
-    name, cosine, centred, importance = row[:4]
-    score = float(cosine) * float(importance)
-    return VectorHit(name, float(cosine), float(centred), float(importance), score)
-
-
-def _rows(sql: str, args: list[Any]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, args)
-        return list(cursor.fetchall())
+@contextmanager
+def _reading() -> Iterator[CursorWrapper]:
+    """Open a cursor of the database that recall reads, in a transaction."""
+    database = recall_database.connection()
+    with transaction.atomic(using=database.alias), database.cursor() as cursor:
+        yield cursor
 
 
 class PgIndex:
@@ -117,67 +63,52 @@ class PgIndex:
 
     name = "pgvector"
 
+    def __init__(self, *, is_exact: bool = False) -> None:
+        # For comparing: every scope is compared whole, however large.
+        self._is_exact = is_exact
+
     def search(
         self, query: Vectors, scope: VectorScope, limit: int, *, centred: bool = False
     ) -> SearchResult:
-        where, params = _conditions(scope, len(query))
-        [[considered]] = _rows(f"SELECT count(*){_FROM}{where}", params)
-        if not considered:
-            return SearchResult([], 0)
-        mean = pg_mean.of(scope, len(query), is_checked=centred)
-        middle, middle_args = _centred(query, mean)
-        value = (middle, middle_args) if centred else None
-        nearest_rows, args = _nearest_sql(query, (where, params), value)
-        if considered > EXACT and len(query) in INDEXED_DIMS:
-            dim = len(query)
-            nearest_rows += f" ORDER BY m.vec::vector({dim}) <=> %s::vector LIMIT %s"
-            args += [pg_mean.literal(query), limit * OVERFETCH]
-        rows = _rows(
-            f"WITH near AS ({nearest_rows}), ends AS"  # noqa: S608
-            " (SELECT min(value) AS low, max(value) AS high FROM near), best AS"
-            " (SELECT * FROM near ORDER BY value DESC, ts DESC, entry_id LIMIT %s)"
-            f" SELECT best.entry_id, cosine, {middle}, best.importance_score, low, high"
-            " FROM best JOIN journal_embeddings m ON m.entry_id = best.entry_id, ends"
-            " ORDER BY value DESC, ts DESC, best.entry_id",
-            [*args, limit, *middle_args],
-        )
-        low, high = (float(rows[0][4]), float(rows[0][5])) if rows else (0.0, 0.0)
-        return SearchResult([_hit(row) for row in rows], considered, low, high)
+        with _reading() as cursor:
+            sizes = pg_counts.of(cursor, scope, len(query))
+            if not sizes.scope:
+                return SearchResult([], 0)
+            count = sizes.workspace if centred else None
+            mean = pg_mean.of(cursor, scope, len(query), count)
+            question = Question(query, mean, centred)
+            search = _Search(cursor, scope, question, limit)
+            return search.exact_result() if self._is_exact else search.result(sizes)
 
     def nearest(
         self, query: Vectors, scope: VectorScope, limit: int, min_cosine: float
     ) -> list[VectorHit]:
-        nearest_rows, args = self._named_sql(
-            query, scope, _conditions(scope, len(query))
-        )
-        sql = (
-            f"WITH near AS ({nearest_rows})"  # noqa: S608
-            " SELECT entry_id, cosine, value, importance_score"
-            " FROM near WHERE cosine >= %s ORDER BY cosine DESC, entry_id LIMIT %s"
-        )
-        return [_hit(row) for row in _rows(sql, [*args, min_cosine, limit])]
+        with _reading() as cursor:
+            sizes = pg_counts.of(cursor, scope, len(query))
+            if not sizes.scope:
+                return []
+            mean = pg_mean.of(cursor, scope, len(query))
+            search = _Search(cursor, scope, Question(query, None, centred=True), limit)
+            rows = search.rows(sizes)
+        hits = Question(query, mean, centred=False).hits(rows)
+        close = [hit for hit in hits if hit.cosine >= min_cosine]
+        return sorted(close, key=lambda hit: (-hit.cosine, hit.entry_id))[:limit]
 
     def of(
         self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, VectorHit]:
         if not entry_ids:
             return {}
-        where = (
-            f"m.workspace_id = %s AND {_comparable(len(query))}"
-            " AND m.entry_id = ANY(%s)"
-        )
-        params: list[Any] = [scope.workspace_id, scope.model, entry_ids]
-        nearest_rows, args = self._named_sql(query, scope, (where, params))
+        text, params = pg_scope.workspace(scope, len(query))
         sql = (
-            f"WITH near AS ({nearest_rows})"  # noqa: S608
-            " SELECT entry_id, cosine, value, importance_score FROM near"
+            f"SELECT {_ROW} FROM journal_vectors v WHERE {text} AND v.is_ranked"  # noqa: S608
+            " AND v.entry_id = ANY(%s)"
         )
-        return {row[0]: _hit(row) for row in _rows(sql, args)}
-
-    def _named_sql(self, query: Vectors, scope: VectorScope, where: Sql) -> Sql:
-        """Return a query of entries whose value is the centred cosine."""
-        mean = pg_mean.of(scope, len(query))
-        return _nearest_sql(query, where, _centred(query, mean))
+        with _reading() as cursor:
+            mean = pg_mean.of(cursor, scope, len(query))
+            rows = pg_scope.rows(cursor, sql, [*params, entry_ids])
+        hits = Question(query, mean, centred=False).hits(rows)
+        return {hit.entry_id: hit for hit in hits}
 
     def cosines(
         self, query: Vectors, scope: VectorScope, entry_ids: list[str]
@@ -202,14 +133,152 @@ class PgIndex:
         *,
         centred: bool = False,
     ) -> int | None:
-        mean = pg_mean.of(scope, len(query)) if centred else None
-        value = _centred(query, mean) if centred else None
-        nearest_rows, args = _nearest_sql(query, _conditions(scope, len(query)), value)
-        rows = _rows(
-            f"WITH near AS ({nearest_rows}), ranked AS"  # noqa: S608
-            " (SELECT entry_id, row_number() OVER"
-            " (ORDER BY value DESC, ts DESC, entry_id) AS place FROM near)"
-            " SELECT place FROM ranked WHERE entry_id = %s",
-            [*args, entry_id],
+        with _reading() as cursor:
+            mean = pg_mean.of(cursor, scope, len(query)) if centred else None
+            question = Question(query, mean, centred)
+            values_sql, params = _values(scope, question)
+            rows = pg_scope.rows(
+                cursor,
+                f"WITH near AS MATERIALIZED ({values_sql}), own AS"  # noqa: S608
+                " (SELECT value FROM near WHERE entry_id = %s), above AS"
+                " (SELECT count(*) AS size FROM near, own"
+                " WHERE near.value > own.value + %s), beside AS"
+                " (SELECT near.entry_id FROM near, own WHERE"
+                " abs(near.value - own.value) <= %s)"
+                " SELECT v.entry_id, v.ts, v.importance, halfvec_send(v.vec),"
+                " above.size FROM beside JOIN journal_vectors v ON v.workspace_id = %s"
+                " AND v.entry_id = beside.entry_id, above",
+                [*params, entry_id, SLACK, SLACK, scope.workspace_id],
+            )
+        ids = [hit.entry_id for hit in question.hits(rows)]
+        return int(rows[0][4]) + ids.index(entry_id) + 1 if rows else None
+
+
+def _values(scope: VectorScope, question: Question) -> Sql:
+    """Return a query of everything in scope, with what it is ordered by."""
+    value, values = question.value()
+    where, params = pg_scope.comparable(scope, question.dim)
+    sql = (
+        f"SELECT v.entry_id, v.ts, {value} AS value"  # noqa: S608
+        f" FROM journal_vectors v WHERE {where}"
+    )
+    return sql, [*values, *params]
+
+
+class _Search:
+    """One search; its statements see what one another saw, or a little more."""
+
+    def __init__(
+        self, cursor: CursorWrapper, scope: VectorScope, question: Question, limit: int
+    ) -> None:
+        self._cursor, self._scope, self._question = cursor, scope, question
+        self._limit = limit
+        share = CENTRED_SHARE if question.centred else PRODUCT_SHARE
+        self._wanted = limit * share
+
+    def result(self, sizes: Sizes) -> SearchResult:
+        """Return the best of a scope."""
+        size = sizes.scope
+        if pg_scope.has_moments(self._scope) and self._is_large(sizes):
+            size = self._count()
+            sizes = replace(sizes, scope=size)
+        if self._is_large(sizes) and (rows := self._approximate()):
+            hits = self._question.hits(rows)[: self._limit]
+            highest = self._question.order(hits[0])
+            low, middle, smallest = rows[0][5:8]
+            lowest = lowest_of(low, middle, smallest, size)
+            return SearchResult(hits, size, min(lowest, highest), highest)
+        return self.exact_result()
+
+    def exact_result(self) -> SearchResult:
+        """Return the best of a scope, each of it compared."""
+        rows = self._exact()
+        if not rows:
+            return SearchResult([], 0)
+        size, lowest, _ = rows[0][4:]
+        hits = self._question.hits(rows)[: self._limit]
+        highest = self._question.order(hits[0])
+        if size <= len(hits):
+            lowest = self._question.order(hits[-1])
+        return SearchResult(hits, size, min(lowest, highest), highest)
+
+    def rows(self, sizes: Sizes) -> list[Row]:
+        """Return the best rows of a scope, and some more."""
+        rows = self._approximate() if self._is_large(sizes) else []
+        return rows or self._exact()
+
+    def _is_large(self, sizes: Sizes) -> bool:
+        """Whether the index is quicker, with what it meets between those in scope."""
+        if self._question.dim not in pg_scope.INDEXED_DIMS or not sizes.scope:
+            return False
+        visited = self._wanted * sizes.among / sizes.scope
+        return sizes.scope > ENTRY_COST + VISIT_COST * visited
+
+    def _count(self) -> int:
+        where, params = pg_scope.comparable(self._scope, self._question.dim)
+        sql = f"SELECT count(*) FROM journal_vectors v WHERE {where}"  # noqa: S608
+        return int(pg_scope.rows(self._cursor, sql, params)[0][0])
+
+    def _exact(self) -> list[Row]:
+        """Return the best rows of all, each with how many there are, and the ends."""
+        values_sql, params = _values(self._scope, self._question)
+        return pg_scope.rows(
+            self._cursor,
+            f"WITH near AS MATERIALIZED ({values_sql}), ends AS"  # noqa: S608
+            " (SELECT count(*) AS size, min(value) AS low, max(value) AS high"
+            f" FROM near), best AS (SELECT * FROM near {_ORDER} LIMIT %s)"
+            " SELECT best.entry_id, best.ts, v.importance, halfvec_send(v.vec),"
+            " size, low, high FROM best JOIN journal_vectors v ON v.workspace_id = %s"
+            " AND v.entry_id = best.entry_id, ends",
+            [*params, self._limit + SPARE, self._scope.workspace_id],
         )
-        return int(rows[0][0]) if rows else None
+
+    def _approximate(self) -> list[Row]:
+        """Return good rows from the index; none where it brings fewer than it should.
+
+        Each has how many it brought, and what a sample of the workspace is like.
+        """
+        question, dim = self._question, self._question.dim
+        where, params = pg_scope.comparable(self._scope, dim)
+        value, values = question.value()
+        sampled, sample_params = self._sampled()
+        pairs = [part for pair in SETTINGS.items() for part in pair]
+        self._cursor.execute(_SET, pairs)
+        rows = pg_scope.rows(
+            self._cursor,
+            "WITH near AS MATERIALIZED ("  # noqa: S608
+            "SELECT v.entry_id, v.ts, v.importance, v.vec FROM journal_vectors v"
+            f" WHERE {where} ORDER BY v.vec::halfvec({dim}) <=> %s::halfvec({dim})"
+            f" LIMIT %s), best AS (SELECT *, {value} AS value, count(*) OVER () AS size"
+            f" FROM near v {_ORDER} LIMIT %s), sampled AS ({sampled})"
+            f" SELECT {_ROW}, size, low, middle, least FROM best, sampled",
+            [
+                *(*params, question.towards, self._wanted, *values),
+                *(self._limit + SPARE, *sample_params),
+            ],
+        )
+        return rows if rows and rows[0][4] >= self._wanted else []
+
+    def _sampled(self) -> Sql:
+        """Return a query of how values are spread in some of the workspace."""
+        value, values = self._question.value()
+        where, params = pg_scope.workspace(self._scope, self._question.dim)
+        sql = (
+            "SELECT percentile_cont(%s) WITHIN GROUP (ORDER BY value) AS low,"  # noqa: S608
+            " percentile_cont(0.5) WITHIN GROUP (ORDER BY value) AS middle,"
+            f" min(value) AS least FROM (SELECT {value} AS value"
+            f" FROM journal_vectors v WHERE {where} AND v.is_ranked"
+            " ORDER BY v.entry_id LIMIT %s) AS part"
+        )
+        return sql, [_LOW, *values, *params, SAMPLED]
+
+
+def lowest_of(low: float, middle: float, smallest: float, size: int) -> float:
+    """Return about where the least of so many values lies, from those of a sample.
+
+    Below the middle they are spread as a normal distribution; above it are those near
+    the question, which say nothing of the far end. ``low`` is above a tenth of them.
+    """
+    normal = NormalDist()
+    deviation = (low - middle) / normal.inv_cdf(_LOW)
+    return max(-1.0, min(smallest, middle + deviation * normal.inv_cdf(1 / (size + 1))))

@@ -9,66 +9,59 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 from episodic.embedders.base import Vectors
-from episodic.vectors import centre
+from episodic.vectors import centre, pg_counts, pg_scope
 from episodic.vectors.base import VectorScope
 
 SAMPLED: Final = 20_000
 MAX_MEANS: Final = 1_000
 GROWTH: Final = 0.1
-_WHERE: Final = (
-    " FROM journal_embeddings m WHERE m.workspace_id = %s AND m.model = %s"
-    " AND m.state = 'indexed' AND m.dim = %s AND m.vec IS NOT NULL"
-)
-_COUNT: Final = f"SELECT count(*){_WHERE}"
-_MEAN: Final = (
-    "SELECT avg(vec)::text FROM"  # noqa: S608
-    f" (SELECT m.vec{_WHERE} ORDER BY m.entry_id LIMIT %s) AS sampled"
-)
 _lock = threading.Lock()
 _means: OrderedDict[tuple[str, str, str, int], tuple[int, Vectors | None]] = (
     OrderedDict()
 )
 
 
-def literal(vector: Vectors) -> str:
-    """Return a vector in pgvector's text form."""
-    return "[" + ",".join(f"{value:.9g}" for value in vector.tolist()) + "]"
-
-
-def of(scope: VectorScope, dim: int, *, is_checked: bool = False) -> Vectors | None:
+def of(
+    cursor: CursorWrapper, scope: VectorScope, dim: int, count: int | None = None
+) -> Vectors | None:
     """Return the mean of a workspace's vectors; None while it has too few.
 
-    The one in memory is taken as it is unless it is to be checked.
+    ``count`` is how many there are; without it the mean in memory is taken as it is.
     """
-    database = str(connection.settings_dict["NAME"])
+    database = str(cursor.db.settings_dict["NAME"])
     key = (database, scope.workspace_id, scope.model, dim)
     with _lock:
         cached = _means.get(key)
-    if cached is not None and not is_checked:
+    if cached is not None and count is None:
         return cached[1]
-    params: list[Any] = [scope.workspace_id, scope.model, dim]
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNT, params)
-        count = int(cursor.fetchone()[0])
-        if cached is not None and abs(count - cached[0]) <= GROWTH * cached[0]:
-            return cached[1]
-        mean = None
-        if count >= centre.FEWEST:
-            cursor.execute(_MEAN, [*params, SAMPLED])
-            text = cursor.fetchone()[0]
-            mean = np.array(text[1:-1].split(","), dtype=np.float32)
+    if count is None:
+        count = pg_counts.of(cursor, scope, dim).workspace
+    if cached is not None and abs(count - cached[0]) <= GROWTH * cached[0]:
+        return cached[1]
+    mean = _mean(cursor, scope, dim) if count >= centre.FEWEST else None
     with _lock:
         _means[key] = count, mean
         _means.move_to_end(key)
         if len(_means) > MAX_MEANS:
             _means.popitem(last=False)
     return mean
+
+
+def _mean(cursor: CursorWrapper, scope: VectorScope, dim: int) -> Vectors:
+    text, params = pg_scope.workspace(scope, dim)
+    sampled = (
+        f"SELECT v.vec FROM journal_vectors v WHERE {text} AND v.is_ranked"  # noqa: S608
+        " ORDER BY v.entry_id LIMIT %s"
+    )
+    sql = f"SELECT avg(vec::vector)::text FROM ({sampled}) AS sampled"  # noqa: S608
+    [[mean]] = pg_scope.rows(cursor, sql, [*params, SAMPLED])
+    return np.array(mean[1:-1].split(","), dtype=np.float32)
 
 
 def clear() -> None:

@@ -15,6 +15,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from django.apps import apps
 from django.utils.translation import gettext_noop
 
 from gdpr.matching.matcher import Matcher, Sign
@@ -143,6 +144,10 @@ class Holder(ABC):
     derived = False
     # What a row that ``find`` still returns after an erasure is called.
     trace = gettext_noop("row")
+
+    def stored_in(self, workspace_id: str) -> set[str]:  # noqa: ARG002
+        """Return the database's tables that have its rows of a workspace."""
+        return {apps.get_model(label)._meta.db_table for label in self.tables}
 
     @abstractmethod
     def find(self, person: Person) -> Iterator[RowMatch]:

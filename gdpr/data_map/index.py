@@ -16,6 +16,7 @@ from django.utils.translation import gettext_noop
 from episodic.index import engine
 from episodic.map import points as map_points
 from episodic.models import Embedding, MemoryRelation
+from episodic.vectors import stored
 from episodic.vectors.base import VectorScope
 from episodic.vectors.scan import ScanIndex
 from gdpr.data_map import row_text
@@ -114,17 +115,19 @@ class Vectors(_MadeFromEntries):
     name, title = "vectors", gettext_noop("Embeddings and matrices")
     tables = ("episodic.Embedding",)
 
+    def stored_in(self, workspace_id: str) -> set[str]:
+        return super().stored_in(workspace_id) | stored.tables(workspace_id)
+
     def _ids(self, workspace_id: str, entry_ids: Sequence[str]) -> Iterable[str]:
         rows = Embedding.objects.filter(pk__in=entry_ids)
-        return erasure.of(rows, workspace_id).values_list("pk", flat=True)
+        embedded = set(erasure.of(rows, workspace_id).values_list("pk", flat=True))
+        # Also one that its embedding left behind.
+        return sorted(embedded | stored.vectors(workspace_id, entry_ids).keys())
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
         """Yield the first ``VECTOR_BYTES`` of each vector."""
         for part in row_text.batches(row_ids):
-            rows = Embedding.objects.filter(pk__in=part).exclude(dim=0)
-            embeddings = erasure.of(rows, person.workspace_id)
-            for vector in embeddings.values_list("vector", flat=True):
-                yield bytes(vector)[:VECTOR_BYTES]
+            yield from stored.first_bytes(person.workspace_id, part, VECTOR_BYTES)
 
     def verify(self, person: Person) -> Iterator[Trace]:
         """Search for vectors of erased entries, stored or in memory."""

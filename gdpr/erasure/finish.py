@@ -140,10 +140,11 @@ def _tables(run: Run) -> set[str]:
         name for name, step in run.steps().items() if step.total or step.counts
     }
     labels = {"memory.JournalEntry", "gdpr.Subject", "gdpr.Alias", "gdpr.SubjectLink"}
+    tables = {apps.get_model(label)._meta.db_table for label in labels}
     for holder in registry.ALL:
         if holder.derived or holder.name in step_names:
-            labels.update(holder.tables)
-    return {apps.get_model(label)._meta.db_table for label in labels}
+            tables |= holder.stored_in(run.case.workspace_id)
+    return tables
 
 
 # ── Searching ────────────────────────────────────────────────────────────────

@@ -17,7 +17,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from django.apps import apps
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -203,8 +202,11 @@ def _clean(report: Report, person: Person, tokens: Tokens) -> None:
         if report.checkpoint[0]:
             report.todo.append("A reader kept the database's log alive.")
         return
-    labels = {label for holder in registry.ALL for label in holder.tables}
-    tables = {apps.get_model(label)._meta.db_table for label in labels}
+    tables = {
+        table
+        for holder in registry.ALL
+        for table in holder.stored_in(person.workspace_id)
+    }
     report.methods, report.remains, todo = postgres.clean(tables)
     report.todo += todo
 

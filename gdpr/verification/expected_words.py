@@ -85,16 +85,24 @@ def _sqlite_texts() -> Iterator[bytes]:
                     yield value if isinstance(value, bytes) else bytes(value or b"")
 
 
+# Partitions are read with their table. A vector's numbers are no words.
+_POSTGRES_TABLES: Final = (
+    "SELECT quote_ident(c.relname), string_agg(quote_ident(a.attname), ', ')"
+    " FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
+    " WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition"
+    " AND c.relnamespace = current_schema()::regnamespace"
+    " AND a.attnum > 0 AND NOT a.attisdropped"
+    " AND format_type(a.atttypid, NULL) <> 'halfvec' GROUP BY c.relname"
+)
+
+
 def _postgres_texts() -> Iterator[bytes]:
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT quote_ident(tablename) FROM pg_tables"
-            " WHERE schemaname = current_schema()"
-        )
-        tables = [row[0] for row in cursor.fetchall()]
-    for table in tables:
+        cursor.execute(_POSTGRES_TABLES)
+        tables = cursor.fetchall()
+    for table, columns in tables:
         with connection.chunked_cursor() as cursor:
-            cursor.execute(f"SELECT t::text FROM {table} t")  # noqa: S608
+            cursor.execute(f"SELECT ROW({columns})::text FROM {table}")  # noqa: S608
             while rows := cursor.fetchmany(ROWS):
                 for (value,) in rows:
                     yield str(value or "").encode("utf-8", "surrogatepass")

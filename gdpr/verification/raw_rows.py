@@ -181,6 +181,9 @@ def _postgres_schema() -> dict[str, dict[str, str]]:
             " FROM information_schema.columns c JOIN information_schema.tables t"
             " USING (table_schema, table_name)"
             " WHERE c.table_schema = current_schema() AND t.table_type = 'BASE TABLE'"
+            # What a partition has is read with its table.
+            " AND NOT (SELECT relispartition FROM pg_class"
+            " WHERE oid = to_regclass(quote_ident(c.table_name)))"
             " ORDER BY c.ordinal_position"
         )
         for table, column, kind in cursor.fetchall():
@@ -220,6 +223,8 @@ def _scope(model: type[models.Model] | None, workspace: str, depth: int = 0) -> 
 
 def _condition(table: RawTable, workspace_id: str, subject_id: str) -> str:
     condition = _scope(table.model, _literal(workspace_id))
+    if table.model is None and "workspace_id" in table.columns:
+        condition = f"workspace_id IS NULL OR workspace_id = {_literal(workspace_id)}"
     owner = _OF_SUBJECT.get(table.name)
     own = f"{_quoted(owner)} = {_literal(subject_id)}" if owner else ""
     return _and(condition, own)

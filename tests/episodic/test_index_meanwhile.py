@@ -8,6 +8,7 @@ from django.utils import timezone
 from episodic.index import engine
 from episodic.index import sweep as index
 from episodic.models import Embedding
+from episodic.vectors import stored
 from memory.journal import erasure
 from memory.journal.erasure import Remains
 from memory.models import Agent, JournalEntry
@@ -16,8 +17,9 @@ from tests.world import World
 
 
 def vector_of(row: JournalEntry) -> tuple[str, bytes]:
-    stored = Embedding.objects.get(pk=row.id)
-    return stored.state, bytes(stored.vector)
+    vectors = stored.vectors(row.workspace_id, [row.id])
+    state = Embedding.objects.get(pk=row.id).state
+    return state, vectors[row.id].tobytes() if vectors else b""
 
 
 def sweep_alone() -> None:

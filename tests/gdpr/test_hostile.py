@@ -290,11 +290,11 @@ def test_an_unavailable_embedder_does_not_stop_an_erasure(
 ) -> None:
     from episodic.embedders.base import EmbedderError, Reason
     from episodic.index import engine
-    from episodic.models import Embedding
+    from episodic.vectors import stored
 
     world = shared_world
     rows = erasing.lived_in(world)
-    before = bytes(Embedding.objects.get(pk=rows["both"].pk).vector)
+    [before] = stored.vectors(world.acme.id, [rows["both"].pk]).values()
 
     def down(*_: Any) -> Any:
         raise EmbedderError("out", Reason.UNREACHABLE)
@@ -303,8 +303,8 @@ def test_an_unavailable_embedder_does_not_stop_an_erasure(
     monkeypatch.setattr(engine.embedder(), "embed_query", down)
     case = _run(world, erasing.maria(world))
     assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
-    remaining = Embedding.objects.filter(pk=rows["both"].pk).first()
-    assert remaining is None or bytes(remaining.vector) != before
+    for vector in stored.vectors(world.acme.id, [rows["both"].pk]).values():
+        assert vector.tolist() != before.tolist()
 
 
 # ── The second person, at every entry point ──────────────────────────────────

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -26,6 +27,7 @@ from crewship_memory.bench import (
     process,
     quality,
     records,
+    scale,
     server,
     sets,
 )
@@ -38,7 +40,7 @@ INSIDE = "CREWSHIP_BENCH_INSIDE"
 CLIENTS = 8
 PARTS = {
     "append", "erasure", "freshness", "matching", "peers", "quality", "recall",
-    "records",
+    "records", "scale",
 }  # fmt: skip
 
 
@@ -73,6 +75,25 @@ class Command(BaseCommand):
         parser.add_argument(
             "--most", type=int, help="Of quality: how many questions of each half."
         )
+        self._add_scale_arguments(parser)
+
+    def _add_scale_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--keep",
+            metavar="DATABASE_URL",
+            default=os.environ.get("DATABASE_URL", ""),
+            help="Of scale: the PostgreSQL database to fill and measure. It is kept,"
+            " and what it holds already is not written again.",
+        )
+        parser.add_argument(
+            "--workspaces",
+            type=int,
+            default=1,
+            help="Of scale: how many workspaces of the last size there are at the end.",
+        )
+        parser.add_argument(
+            "--explain", action="store_true", help="Of scale: show the queries' plans."
+        )
 
     def handle(
         self,
@@ -88,10 +109,13 @@ class Command(BaseCommand):
             message = f"Unknown part: {', '.join(sorted(unknown))}."
             raise CommandError(message)
         labelled = self._labelled(data, options) if "quality" in parts else None
+        counts = [int(size) for size in sizes.split(",") if size]
+        if "scale" in parts:
+            self._scale(counts, **options)
+            return
         if os.environ.get(INSIDE) != "1":
             self._in_fresh_folder()
             return
-        counts = [int(size) for size in sizes.split(",") if size]
         report = self._measure(set(parts), counts, appends)
         if labelled is not None:
             report["quality"] = quality.measure(*labelled, self.stderr.write)
@@ -121,19 +145,37 @@ class Command(BaseCommand):
 
     def _in_fresh_folder(self) -> None:
         with tempfile.TemporaryDirectory(prefix="crewship-bench-") as folder:
-            environment = os.environ | {INSIDE: "1", "CREWSHIP_DATA_DIR": folder}
-            environment.pop("DATABASE_URL", None)
-            process = subprocess.run(  # noqa: S603  (ourselves, with our own arguments)
-                [sys.executable, *sys.argv], env=environment, check=False
-            )
+            self._run_inside({"CREWSHIP_DATA_DIR": folder, "DATABASE_URL": ""})
+
+    def _run_inside(self, variables: dict[str, str]) -> None:
+        environment = {**os.environ, INSIDE: "1", **variables}
+        process = subprocess.run(  # noqa: S603  (ourselves, with our own arguments)
+            [sys.executable, *sys.argv],
+            env={name: value for name, value in environment.items() if value},
+            check=False,
+        )
         if process.returncode:
             message = f"The measurement ended with code {process.returncode}."
             raise CommandError(message)
 
-    def _measure(
-        self, parts: set[str], sizes: list[int], appends: int
-    ) -> dict[str, Any]:
-        report: dict[str, Any] = {
+    def _scale(self, sizes: list[int], *, keep: str, **options: Any) -> None:
+        """Measure in a process whose settings name the database that is kept."""
+        if not keep.startswith("postgres"):
+            message = "The part scale needs --keep: the URL of a PostgreSQL database."
+            raise CommandError(message)
+        if os.environ.get(INSIDE) != "1":
+            # Its keys, which the database remembers, are kept beside it.
+            number = hashlib.sha256(keep.encode()).hexdigest()[:12]
+            folder = Path(tempfile.gettempdir()) / f"crewship-scale-{number}"
+            self._run_inside({"CREWSHIP_DATA_DIR": str(folder), "DATABASE_URL": keep})
+            return
+        call_command("migrate", verbosity=0)
+        plan = scale.Plan(sorted(sizes), options["workspaces"], options["explain"])
+        report = self._machine() | {"scale": scale.measure(plan, self.stderr.write)}
+        self.stdout.write(json.dumps(report, indent=2))
+
+    def _machine(self) -> dict[str, Any]:
+        return {
             "version": VERSION,
             "machine": {
                 "cores": os.cpu_count(),
@@ -141,6 +183,11 @@ class Command(BaseCommand):
                 "python": platform.python_version(),
             },
         }
+
+    def _measure(
+        self, parts: set[str], sizes: list[int], appends: int
+    ) -> dict[str, Any]:
+        report = self._machine()
         call_command("migrate", verbosity=0)
         folder = Path(settings.DATA_DIR)
         for size in sizes if parts & {"recall", "peers"} else ():

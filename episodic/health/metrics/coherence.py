@@ -39,6 +39,8 @@ MIN_ENTRIES: Final = 5
 PAIRS: Final = 4_096
 TYPES_LISTED: Final = 6
 WORD_CHARS: Final = 4
+# What rounding makes of the cosine of a vector with itself.
+NOISE: Final = 1e-5
 
 
 def goal(background: float) -> float:
@@ -49,8 +51,8 @@ def goal(background: float) -> float:
 def value(nearest: float, background: float) -> float:
     """Return how cleanly embeddings group, against random pairs."""
     distance = goal(background) - background
-    if distance < 1e-9:
-        return 100.0 if nearest >= background else 0.0
+    if distance <= NOISE:
+        return 100.0 if nearest >= background - NOISE else 0.0
     return percent((nearest - background) / distance)
 
 

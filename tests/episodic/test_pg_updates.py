@@ -1,0 +1,56 @@
+"""On PostgreSQL a change of importance touches no index of the vectors."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from episodic.index import decay
+from episodic.index import sweep as index
+from episodic.models import Embedding
+from tests import factories
+from tests.world import World
+
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+COUNT = 300
+_UPDATES = (
+    "SELECT sum(n_tup_upd), sum(n_tup_hot_upd) FROM pg_stat_user_tables"
+    " WHERE relname LIKE 'journal_vectors_%%'"
+)
+
+
+def _updates() -> tuple[int, int]:
+    """Return how many rows were updated so far, and how many of them in their page."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_force_next_flush()")
+        cursor.execute("SELECT 1")
+        cursor.execute(_UPDATES)
+        updated, hot = cursor.fetchone()
+    return int(updated or 0), int(hot or 0)
+
+
+def test_nights_of_decay_stay_on_their_pages(world: World) -> None:
+    factories.append_many(world.actor("ada"), [f"refund {n}" for n in range(COUNT)])
+    while index.sweep().indexed:
+        pass
+    before, nights = _updates(), 3
+    for night in range(1, nights + 1):
+        at = timezone.now() + timedelta(days=night)
+        assert decay.run(world.acme.id, at=at).updated == COUNT
+    updated, hot = (now - then for now, then in zip(_updates(), before, strict=True))
+    assert updated == nights * COUNT
+    assert hot / updated >= 0.9
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT entry_id, importance FROM journal_vectors")
+        importances = dict(cursor.fetchall())
+    assert importances == dict(Embedding.objects.values_list("pk", "importance_score"))
+
+
+def test_a_recall_counted_writes_no_vector(world: World) -> None:
+    row = world.indexed("refund")
+    before = _updates()
+    index.mark_referenced({row.id: 2}, timezone.now())
+    assert _updates() == before
