@@ -30,6 +30,7 @@ INSTALLED_APPS: Final = [
 ]
 
 MIDDLEWARE: Final = [
+    "crewship_memory.middleware.measuring.MeasuringMiddleware",
     "crewship_memory.client_address.ClientAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from django.apps import AppConfig
+from django.conf import settings
 
 
 class CrewshipMemoryConfig(AppConfig):
@@ -14,6 +15,10 @@ class CrewshipMemoryConfig(AppConfig):
     verbose_name = "Crewship Memory"
 
     def ready(self) -> None:
-        """Register the system checks and the table of jobs."""
+        """Register the system checks, the table of jobs, and what measures."""
         import_module("crewship_memory.checks")
         import_module("crewship_memory.jobs")
+        import_module("crewship_memory.metrics.worker_signals")
+        if settings.TRACES:
+            # What traces are exported with takes half a second to import.
+            import_module("crewship_memory.tracing").start()

@@ -26,6 +26,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from memory import http_out, lookup
 from memory.journal import append as journal
+from memory.measurements import recorded
 from memory.models import (
     DeliveryStatus,
     JournalEntry,
@@ -293,6 +294,8 @@ def send(
         next_attempt_at=now + BACK_OFF * 2 ** (row.attempts - 1),
         **sent_fields,
     )
+    result = "retried" if status == PENDING else status.value
+    recorded.WEBHOOKS.labels(result).inc()
     if status == FAILED:
         log.warning("webhook_given_up", webhook=row.webhook_id, delivery=row.pk)
     return status

@@ -25,6 +25,7 @@ from memory.installation import identity as installation
 from memory.installation import schema_version
 from memory.jobs import dispatch, heartbeat, progress, words
 from memory.jobs.progress import ResultLine
+from memory.measurements import recorded, tracing
 from memory.models import JobRun, RunState, Workspace
 from memory.ports import serving
 from memory.rules import errors
@@ -144,7 +145,8 @@ def _attempt(job: Job, workspace_id: str) -> tuple[RunState, Outcome]:
         installation.require()
         if workspace_id:
             serving.require(workspace_id)
-        outcome = job.act(workspace_id)
+        with tracing.span(f"job {job.name}"):
+            outcome = job.act(workspace_id)
     except errors.Unavailable as error:
         log.warning("job_stopped", job=job.name, why=error.detail)
         return RunState.FAILED, Outcome(fault=cause(error))
@@ -159,6 +161,7 @@ def execute(job: Job, run: JobRun) -> JobRun:
     with heartbeat.of_run(run, HEARTBEAT_SECONDS), progress.of_run(run):
         state, outcome = _attempt(job, run.workspace_id or ALL_WORKSPACES)
     now = timezone.now()
+    recorded.job_ended(job.name, state, run.started_at, now)
     JobRun.objects.filter(pk=run.pk, claimed_by=run.claimed_by).update(
         state=state,
         counts=outcome.counts,
@@ -248,12 +251,14 @@ def note(name: str, act: Callable[[], Outcome]) -> Outcome:
         if isinstance(error, errors.Unavailable):
             log.warning("job_stopped", job=name, why=error.detail)
         failure = Outcome({"times": 1}, cause(error))
+        recorded.job_ended(name, RunState.FAILED, started_at, timezone.now())
         _note(name, started_at, RunState.FAILED, failure)
         if not isinstance(error, errors.Unavailable):
             raise
         return failure
+    state = RunState.PARTLY if outcome.fault else RunState.DONE
+    recorded.job_ended(name, state, started_at, timezone.now())
     if outcome.fault or any(outcome.counts.values()):
-        state = RunState.PARTLY if outcome.fault else RunState.DONE
         _note(name, started_at, state, outcome)
     return outcome
 

@@ -25,6 +25,7 @@ from django.db import connections
 from crewship_memory import bootstrap, data_folder, healthz, server, startup_progress
 from crewship_memory.background import BackgroundThreads
 from crewship_memory.demo import load
+from crewship_memory.metrics import serving
 from crewship_memory.startup_progress import Progress
 from episodic.index.reference_counts import reference_counts
 from episodic.recall.question_log import question_log
@@ -32,6 +33,7 @@ from gdpr.erasure import catch_up
 from memory import freed_memory
 from memory.installation import identity as installation
 from memory.installation import schema_version
+from memory.measurements import tracing
 from memory.models import User
 
 
@@ -104,6 +106,7 @@ def flush_and_exit() -> None:
     """
     reference_counts.drain()
     question_log.drain()
+    tracing.stop()
     connections.close_all()
     logging.shutdown()
     sys.stdout.flush()
@@ -184,6 +187,7 @@ class Command(BaseCommand):
         self._step("Worker and scheduler: starting")
         threads = BackgroundThreads()
         threads.start()
+        serving.start("up")
         self._step("Web server: starting")
         host, port = listener.getsockname()[:2]
 
