@@ -175,11 +175,10 @@ def _write_checked(
 ) -> list[JournalEntry]:
     schema_version.guard()
     rows = [_row(new, by, now) for new in new_entries]
-    if not rows:
-        return rows
-    installation.require()
-    with transaction.atomic():
-        _insert(rows, new_entries)
+    if rows:
+        installation.require()
+        with transaction.atomic():
+            _insert(rows, new_entries)
     return rows
 
 
@@ -336,7 +335,8 @@ def _priority_entry(live: JournalEntry, change: PriorityChange) -> NewEntry:
     return NewEntry(
         entry_type="memory.priority_changed",
         severity=entries.Severity.NOTICE,
-        summary=f"Priority of {live.id} set to {change.priority}, was {change.previous}",
+        summary=f"Priority of {live.id} set to {change.priority}, "
+        f"was {change.previous}",
         payload={
             "target_entry_id": live.id,
             "target_entry_type": live.entry_type,

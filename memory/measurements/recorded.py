@@ -78,12 +78,12 @@ POOL_WAITING: Final = declared.single_gauge(
 )
 
 # ── Jobs and what goes out ───────────────────────────────────────────────────
-JOB_RUNS: Final = declared.counter("job_runs", "Runs of jobs.", ["job", "state"])
+JOB_RUNS: Final = declared.counter("job_runs", "Runs of jobs.", ["name", "state"])
 JOB_SECONDS: Final = declared.histogram(
-    "job_seconds", "Time of a run of a job.", ["job"], LONG
+    "job_seconds", "Time of a run of a job.", ["name"], LONG
 )
 JOB_SUCCESS: Final = declared.gauge(
-    "job_last_success_timestamp_seconds", "When a job last ended well.", ["job"], "max"
+    "job_last_success_timestamp_seconds", "When a job last ended well.", ["name"], "max"
 )
 WEBHOOKS: Final = declared.counter(
     "webhook_deliveries", "Attempts to deliver a webhook.", ["result"]
