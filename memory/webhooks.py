@@ -295,7 +295,7 @@ def send(
         **sent_fields,
     )
     result = "retried" if status == PENDING else status.value
-    recorded.WEBHOOKS.labels(result).inc()
+    recorded.webhook_sent(result)
     if status == FAILED:
         log.warning("webhook_given_up", webhook=row.webhook_id, delivery=row.pk)
     return status

@@ -117,11 +117,17 @@ def append_measured(kind: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 def recalled(mode: str, milliseconds: dict[str, float], *, is_degraded: bool) -> None:
     """Count a recall and the time of the stages that it had."""
     RECALLS.labels(mode).inc()
-    if is_degraded:
-        DEGRADED.labels(mode).inc()
+    # Also by nothing: a rate needs to see the first one come.
+    DEGRADED.labels(mode).inc(int(is_degraded))
     for stage, value in milliseconds.items():
         if value:
             RECALL_SECONDS.labels(mode, stage).observe(value / 1_000)
+
+
+def webhook_sent(result: str) -> None:
+    """Count an attempt to deliver a webhook."""
+    for outcome in {result, "failed"}:
+        WEBHOOKS.labels(outcome).inc(int(outcome == result))
 
 
 def embedder_called(milliseconds: float, failure: str | None) -> None:
@@ -133,7 +139,8 @@ def embedder_called(milliseconds: float, failure: str | None) -> None:
 
 def job_ended(job: str, state: str, began_at: datetime, now: datetime) -> None:
     """Count a run of a job."""
-    JOB_RUNS.labels(job, state).inc()
+    for outcome in {state, "failed"}:
+        JOB_RUNS.labels(job, outcome).inc(int(outcome == state))
     JOB_SECONDS.labels(job).observe(max(0.0, (now - began_at).total_seconds()))
     if state == "done":
         JOB_SUCCESS.labels(job).set(now.timestamp())
