@@ -34,10 +34,11 @@ WAITING: Final = (
     UNREAD,
     OLDEST,
 )
-# The condition is written as in the partial index ``embedding_waiting``.
+# The condition, and the order, are those of the partial index ``embedding_waiting``.
 _COUNTS: Final = (
     "SELECT state, count(*) FROM (SELECT state FROM journal_embeddings"
-    " WHERE NOT (journal_embeddings.state = 'indexed') LIMIT %s) AS rows_waiting"
+    " WHERE NOT (journal_embeddings.state = 'indexed')"
+    " ORDER BY workspace_id, seq DESC LIMIT %s) AS rows_waiting"
     " GROUP BY state"
 )
 _FIRST: Final = (
