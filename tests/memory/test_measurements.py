@@ -72,7 +72,7 @@ def test_what_a_killed_process_counted_stays_and_what_it_held_goes(db: None) -> 
     assert child.stdout.readline() == "counted\n"
     assert (requests(), vectors()) == (requests_before + 5, vectors_before + 1_000)
     child.kill()
-    child.wait()
+    child.communicate()
     assert (requests(), vectors()) == (requests_before + 5, vectors_before)
     # Its files were added to those of the dead: nothing is counted twice.
     assert requests() == requests_before + 5
