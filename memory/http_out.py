@@ -203,7 +203,7 @@ class PinnedTransport(httpx.BaseTransport):
 
 
 # ── Sending ──────────────────────────────────────────────────────────────────
-def _sent(request: httpx.Request, transport: httpx.BaseTransport) -> httpx.Response:
+def _response(request: httpx.Request, transport: httpx.BaseTransport) -> httpx.Response:
     """Send a request; the body of its answer is not read."""
     with (
         tracing.outbound(tracing.WEBHOOK) as call,
@@ -234,7 +234,7 @@ def post(message: Message, transport: httpx.BaseTransport | None = None) -> Answ
         request = httpx.Request(
             "POST", check_url(message.url), content=message.body, headers=headers
         )
-        response = _sent(request, pinned)
+        response = _response(request, pinned)
     except (Unreachable, errors.Invalid) as error:
         return Answer(None, str(error))
     except httpx.TimeoutException:

@@ -17,7 +17,7 @@ from memory.measurements.declared import Figure, Value
 from memory.models import ChainHead, JournalEntry
 
 # More rows without a vector are not counted at a scrape.
-MOST_COUNTED: Final = 100_000
+COUNT_LIMIT: Final = 100_000
 BY_STATE: Final = {
     state: declared.computed(f"index_{state}", f"Entries whose embedding is {state}.")
     for state in State.values
@@ -29,7 +29,7 @@ OLDEST: Final = declared.computed(
     "index_oldest_pending_seconds", "The longest wait of an entry for its vector."
 )
 SIZE: Final = (BY_STATE[State.INDEXED],)
-WAITING: Final = (
+LAG: Final = (
     *(figure for state, figure in BY_STATE.items() if state != State.INDEXED),
     UNREAD,
     OLDEST,
@@ -60,11 +60,11 @@ _COUNT: Final = (
 def _numbers() -> dict[str, int]:
     """Return the number of rows in each state but indexed, of at most so many."""
     with connection.cursor() as cursor:
-        cursor.execute(_COUNTS, [MOST_COUNTED])
+        cursor.execute(_COUNTS, [COUNT_LIMIT])
         return dict(cursor.fetchall())
 
 
-def waiting() -> dict[Figure, list[Value]]:
+def lag() -> dict[Figure, list[Value]]:
     """Return what waits for a vector, and for how long the oldest of it has."""
     numbers = _numbers()
     with connection.cursor() as cursor:
@@ -120,9 +120,9 @@ def _rows() -> float:
             cursor.execute(_COUNT.format(limit=""))
             return float(cursor.fetchone()[0])
         cursor.execute(_ESTIMATE)
-        total, least = cursor.fetchone()
-        if total and least >= 0:
+        total, lowest = cursor.fetchone()
+        if total and lowest >= 0:
             return float(total)
         # Never analysed: it is new, and small.
-        cursor.execute(_COUNT.format(limit=f" LIMIT {MOST_COUNTED}"))
+        cursor.execute(_COUNT.format(limit=f" LIMIT {COUNT_LIMIT}"))
         return float(cursor.fetchone()[0])

@@ -48,7 +48,7 @@ class Part:
 
 PARTS: Final = (
     Part("journal", work_figures.JOURNAL, work_figures.journal),
-    Part("index", index_figures.WAITING, index_figures.waiting),
+    Part("index", index_figures.LAG, index_figures.lag),
     Part("index_size", index_figures.SIZE, index_figures.size, SLOW_SECONDS),
     Part("review", work_figures.REVIEW, work_figures.review),
     Part("cases", work_figures.CASES, work_figures.cases),
@@ -84,20 +84,20 @@ def _cached(part: Part) -> Values | None:
 
 def _read(part: Part) -> Values | None:
     try:
-        with _bounded():
+        with _time_limit():
             return {figure.name: values for figure, values in part.read().items()}
     except (DatabaseError, InterfaceError, OSError) as error:
         log.warning("figures_not_read", part=part.name, error=type(error).__name__)
         return None
 
 
-def _bounded() -> AbstractContextManager[Any]:
+def _time_limit() -> AbstractContextManager[Any]:
     """Return a context in which PostgreSQL gives a statement up after a while."""
-    return _statements_bounded() if connection.vendor == "postgresql" else nullcontext()
+    return _statement_timeout() if connection.vendor == "postgresql" else nullcontext()
 
 
 @contextmanager
-def _statements_bounded() -> Iterator[None]:
+def _statement_timeout() -> Iterator[None]:
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL statement_timeout = {MOST_MILLISECONDS}")

@@ -59,8 +59,8 @@ def _processes() -> Iterator[Metric]:
             labels = {"pid": str(pid), "role": role} if role else {}
             merged = families.setdefault(family.name, family)
             samples = [sample._replace(labels=labels) for sample in family.samples]
-            others = [] if merged is family else merged.samples
-            merged.samples = [*others, *samples]
+            earlier_samples = [] if merged is family else merged.samples
+            merged.samples = [*earlier_samples, *samples]
     yield from families.values()
     by_role = Counter(roles.values())
     yield PROCESSES.family([((role,), count) for role, count in by_role.items()])

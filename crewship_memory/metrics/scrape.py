@@ -69,9 +69,9 @@ class _Read(Collector):
 
 def registry(figures: Figures) -> CollectorRegistry:
     """Return a registry of figures that are read at every scrape."""
-    made = CollectorRegistry()
-    made.register(_Read(figures))
-    return made
+    collectors = CollectorRegistry()
+    collectors.register(_Read(figures))
+    return collectors
 
 
 # ── Who may read them ────────────────────────────────────────────────────────

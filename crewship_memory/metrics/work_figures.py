@@ -41,11 +41,11 @@ ENTRIES: Final = declared.computed(
 )
 JOURNAL: Final = (WORKSPACES, AGENTS, ENTRIES)
 
-HELD: Final = declared.computed("held_texts", "Texts that wait for a reviewer.")
+HELD_TEXTS: Final = declared.computed("held_texts", "Texts that wait for a reviewer.")
 HELD_OLDEST: Final = declared.computed(
     "held_oldest_seconds", "How long the oldest of them has waited."
 )
-REVIEW: Final = (HELD, HELD_OLDEST)
+REVIEW: Final = (HELD_TEXTS, HELD_OLDEST)
 
 CASES_OPEN: Final = declared.computed("cases_open", "Open cases.", ["kind"])
 CASES_DUE: Final = declared.computed(
@@ -101,8 +101,11 @@ def journal() -> Values:
 def review() -> Values:
     """Return what reviewers have before them."""
     rows = HeldFile.objects.filter(state=HeldState.HELD).order_by()
-    held = rows.aggregate(number=Count("pk"), oldest=Min("received_at"))
-    return {HELD: _single(held["number"]), HELD_OLDEST: _age(held["oldest"])}
+    counts = rows.aggregate(number=Count("pk"), oldest=Min("received_at"))
+    return {
+        HELD_TEXTS: _single(counts["number"]),
+        HELD_OLDEST: _age(counts["oldest"]),
+    }
 
 
 def cases() -> Values:
@@ -129,8 +132,8 @@ def cases() -> Values:
 def jobs() -> Values:
     """Return the runs that nobody takes, and those that nobody does any more."""
     open_runs = JobRun.objects.filter(ended_at=None).order_by()
-    waiting = open_runs.filter(state=RunState.WAITING)
-    counts = waiting.aggregate(number=Count("pk"), oldest=Min("started_at"))
+    waiting_runs = open_runs.filter(state=RunState.WAITING)
+    counts = waiting_runs.aggregate(number=Count("pk"), oldest=Min("started_at"))
     stale = timezone.now() - STALE
     silent = open_runs.filter(state=RunState.RUNNING, heartbeat_at__lt=stale)
     return {

@@ -22,13 +22,13 @@ LEAST_BYTES: Final = 16 * 1024**2
 HOME: Final = "data_folder"
 
 
-class _Chosen:
+class _ProcessFolder:
     """The folder that the settings chose."""
 
     path: Path | None = None
 
 
-_chosen = _Chosen()
+_process_folder = _ProcessFolder()
 
 
 def default(data_folder: Path) -> Path:
@@ -48,7 +48,7 @@ def _prefix() -> str:
 
 def prepared(folder: Path, data_folder: Path) -> Path | None:
     """Choose the folder, made if missing; None where it cannot be used safely."""
-    _chosen.path = None
+    _process_folder.path = None
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.lstat()
@@ -59,13 +59,13 @@ def prepared(folder: Path, data_folder: Path) -> Path | None:
         (folder / HOME).write_text(str(data_folder), encoding="utf-8")
     except OSError:
         return None
-    _chosen.path = folder
+    _process_folder.path = folder
     return folder
 
 
 def current() -> Path | None:
     """Return the folder of this process, None where each process counts for itself."""
-    path = _chosen.path
+    path = _process_folder.path
     return path if path is not None and path.is_dir() else None
 
 

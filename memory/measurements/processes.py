@@ -125,10 +125,10 @@ def _add(target: Path, paths: list[Path], *, is_sum: bool) -> None:
             values[key] = before + value if is_sum else max(before, value)
     new = target.with_suffix(".new")
     new.unlink(missing_ok=True)
-    written = MmapedDict(str(new))  # type: ignore[no-untyped-call]
+    sums = MmapedDict(str(new))  # type: ignore[no-untyped-call]
     for key, value in values.items():
-        written.write_value(key, value, 0.0)  # type: ignore[no-untyped-call]
-    written.close()  # type: ignore[no-untyped-call]
+        sums.write_value(key, value, 0.0)  # type: ignore[no-untyped-call]
+    sums.close()  # type: ignore[no-untyped-call]
     new.replace(target)
     for path in paths:
         path.unlink()

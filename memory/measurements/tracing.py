@@ -24,7 +24,7 @@ WEBHOOK: Final = "webhook"
 OWN_PEERS: Final = frozenset({EMBEDDER, MODEL})
 TRACE_HEADER: Final = "traceparent"
 # A call that was refused had an answer of this status, or of a higher one.
-REFUSED: Final = 400
+ERROR_STATUS: Final = 400
 # Everything that a span may say, besides its name.
 ATTRIBUTES: Final = frozenset(
     {
@@ -80,7 +80,7 @@ class _NoSpan:
         """Do nothing."""
 
 
-_NOTHING: Final[AbstractContextManager[Span]] = nullcontext(_NoSpan())
+_NO_CONTEXT: Final[AbstractContextManager[Span]] = nullcontext(_NoSpan())
 
 
 class _Tracing:
@@ -112,7 +112,9 @@ def span(
 ) -> AbstractContextManager[Span]:
     """Return a context that is a span where traces are made."""
     backend = _tracing.backend
-    return _NOTHING if backend is None else backend.span(name, kind, parent, attributes)
+    return (
+        _NO_CONTEXT if backend is None else backend.span(name, kind, parent, attributes)
+    )
 
 
 def header() -> str:
@@ -135,7 +137,7 @@ class Call:
     def answered(self, status: int) -> None:
         """Note the status of the answer."""
         self._span.set("http.response.status_code", status)
-        self.result = "refused" if status >= REFUSED else "answered"
+        self.result = "refused" if status >= ERROR_STATUS else "answered"
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from datetime import timedelta
 import fakeredis
 import pytest
 from django.conf import settings
+from django.core.cache import cache
 from django.db import OperationalError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -61,7 +62,7 @@ def value(name: str, /, **labels: str) -> float:
 @pytest.fixture(autouse=True)
 def uncached(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read every figure anew."""
-    monkeypatch.setattr(installation.cache, "get", lambda *_: None)
+    monkeypatch.setattr(cache, "get", lambda *_: None)
 
 
 # ── Names ────────────────────────────────────────────────────────────────────
@@ -101,9 +102,9 @@ def test_a_path_gets_into_no_figure(world: World) -> None:
 def test_figures_of_the_installation_can_be_left_to_one_machine(
     db: None, part: str, names: set[str]
 ) -> None:
-    both = {"crewship_database_up", "crewship_workspaces"}
+    single_names = {"crewship_database_up", "crewship_workspaces"}
     read = {family.name for family in families(f"?figures={part}")}
-    assert read & both == names
+    assert read & single_names == names
 
 
 def test_an_unknown_part_is_refused(db: None) -> None:
@@ -199,7 +200,7 @@ def test_rows_without_a_vector_are_read_through_their_own_index(world: World) ->
         if connection.vendor == "postgresql":
             cursor.execute("SET LOCAL enable_seqscan = off")
         for sql, params in (
-            (index_figures._COUNTS, [index_figures.MOST_COUNTED]),
+            (index_figures._COUNTS, [index_figures.COUNT_LIMIT]),
             (index_figures._FIRST, []),
         ):
             cursor.execute(f"{explain} {sql}", params)

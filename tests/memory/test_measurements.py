@@ -13,7 +13,7 @@ from memory.measurements import declared, folder, processes, recorded
 from tests import processes as other_processes
 
 # No process has it: the kernel gives no number above 2**22.
-NOBODY = 2**22 + 1
+NO_PID = 2**22 + 1
 COUNTING = """
 import os
 from memory.measurements import processes, recorded
@@ -45,14 +45,15 @@ def vectors() -> float:
 
 def store(place: Path, name: str, value: float) -> None:
     """Write a file as a process does."""
-    values = MmapedDict(str(place / name))
+    values = MmapedDict(str(place / name))  # type: ignore[no-untyped-call]
     key = mmap_key("crewship_x", "crewship_x", [], [], "A text.")
-    values.write_value(key, value, 0.0)
-    values.close()
+    values.write_value(key, value, 0.0)  # type: ignore[no-untyped-call]
+    values.close()  # type: ignore[no-untyped-call]
 
 
 def stored(path: Path) -> float:
-    ((_, value, _, _),) = MmapedDict.read_all_values_from_file(str(path))
+    values = MmapedDict.read_all_values_from_file(str(path))  # type: ignore[no-untyped-call]
+    ((_, value, _, _),) = values
     return float(value)
 
 
@@ -94,12 +95,12 @@ def test_counts_of_the_dead_are_added_and_moments_are_the_latest(
     tmp_path: Path,
 ) -> None:
     for name, value in (
-        (f"counter_{NOBODY}.db", 5.0),
-        (f"counter_{NOBODY + 1}.db", 7.0),
+        (f"counter_{NO_PID}.db", 5.0),
+        (f"counter_{NO_PID + 1}.db", 7.0),
         ("counter_0.db", 30.0),
-        (f"gauge_max_{NOBODY}.db", 5.0),
-        (f"gauge_max_{NOBODY + 1}.db", 3.0),
-        (f"gauge_livesum_{NOBODY}.db", 9.0),
+        (f"gauge_max_{NO_PID}.db", 5.0),
+        (f"gauge_max_{NO_PID + 1}.db", 3.0),
+        (f"gauge_livesum_{NO_PID}.db", 9.0),
     ):
         store(tmp_path, name, value)
     processes._fold(tmp_path)
@@ -131,19 +132,19 @@ def test_nothing_recorded_yet_is_zero() -> None:
 
 # ── The folder ───────────────────────────────────────────────────────────────
 @pytest.fixture
-def chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+def own_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give the folder of this process back afterwards."""
-    monkeypatch.setattr(folder._chosen, "path", folder._chosen.path)
+    monkeypatch.setattr(folder._process_folder, "path", folder._process_folder.path)
 
 
-def test_the_folder_is_for_this_account_alone(chosen: None, tmp_path: Path) -> None:
+def test_the_folder_is_for_this_account_alone(own_folder: None, tmp_path: Path) -> None:
     place = folder.prepared(tmp_path / "figures", tmp_path)
     assert place is not None
     assert place.stat().st_mode & 0o777 == 0o700
     assert folder.current() == place
 
 
-def test_a_link_in_its_place_is_not_followed(chosen: None, tmp_path: Path) -> None:
+def test_a_link_in_its_place_is_not_followed(own_folder: None, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "figures").symlink_to(tmp_path / "elsewhere")
     assert folder.prepared(tmp_path / "figures", tmp_path) is None
@@ -152,7 +153,7 @@ def test_a_link_in_its_place_is_not_followed(chosen: None, tmp_path: Path) -> No
 
 
 def test_without_room_nothing_is_mapped(
-    chosen: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_folder: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A mapped file on a full disk would end the process that writes to it."""
     monkeypatch.setattr(folder, "LEAST_BYTES", 2**62)
@@ -172,7 +173,7 @@ def test_machines_and_installations_have_folders_of_their_own(
 
 
 def test_a_folder_whose_installation_is_gone_is_removed(
-    chosen: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_folder: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folder, "IN_MEMORY", tmp_path)
     for name in ("present", "gone"):
@@ -180,8 +181,8 @@ def test_a_folder_whose_installation_is_gone_is_removed(
         folder.prepared(folder.default(tmp_path / name), tmp_path / name)
     (tmp_path / "gone").rmdir()
     folder.remove_forsaken(folder.default(tmp_path / "own"))
-    left = set(tmp_path.glob("crewship-metrics-*"))
-    assert left == {folder.default(tmp_path / "present")}
+    folders = set(tmp_path.glob("crewship-metrics-*"))
+    assert folders == {folder.default(tmp_path / "present")}
 
 
 # ── Declarations ─────────────────────────────────────────────────────────────

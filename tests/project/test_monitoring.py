@@ -97,11 +97,11 @@ def expressions() -> list[str]:
 
 def faults(expression: str) -> list[str]:
     """Return what an expression names that the program does not export."""
-    known, (series, groups) = exported(), read(expression)
-    unknown = [name for name, _ in series if name not in known.keys() | OWN_SERIES]
+    labels_of, (series, groups) = exported(), read(expression)
+    unknown = [name for name, _ in series if name not in labels_of.keys() | OWN_SERIES]
     available = set(OWN_LABELS)
     for name, labels in series:
-        own = known.get(name, set())
+        own = labels_of.get(name, set())
         available |= own
         unknown += [f"{name}{{{label}}}" for label in labels - own - OWN_LABELS]
     unknown += [f"by {label}" for label in groups - available]
@@ -174,7 +174,7 @@ def test_every_alert_has_its_row_on_the_page() -> None:
 
 
 def test_panels_lie_beside_each_other_and_every_figure_is_shown() -> None:
-    taken: set[tuple[int, int]] = set()
+    cells_used: set[tuple[int, int]] = set()
     for panel in panels():
         place = panel["gridPos"]
         cells = {
@@ -182,11 +182,11 @@ def test_panels_lie_beside_each_other_and_every_figure_is_shown() -> None:
             for x in range(place["x"], place["x"] + place["w"])
             for y in range(place["y"], place["y"] + place["h"])
         }
-        assert taken.isdisjoint(cells), panel["title"]
+        assert cells_used.isdisjoint(cells), panel["title"]
         assert max(x for x, _ in cells) < 24
-        taken |= cells
-    shown = {name for e in expressions() for name, _ in read(e)[0]}
-    hidden = {f.name for f in declared.figures() if not shown & set(f.series)}
+        cells_used |= cells
+    names_used = {name for e in expressions() for name, _ in read(e)[0]}
+    hidden = {f.name for f in declared.figures() if not names_used & set(f.series)}
     assert hidden == set()
 
 

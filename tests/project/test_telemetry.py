@@ -20,7 +20,6 @@ from tests.project import source
 # Distributions that speak of it, and why they report nothing.
 LOOKED_AT = {
     "onnxruntime": "switched off before it is loaded",
-    "googleapis-common-protos": "shapes of messages, which OpenTelemetry sends",
     "opentelemetry-api": "makes nothing without its kit, which is off by default",
     "opentelemetry-exporter-http-transport": "sends where its caller says",
     "opentelemetry-exporter-otlp-common": "sends where its caller says",
