@@ -30,8 +30,8 @@ INSTALLED_APPS: Final = [
 ]
 
 MIDDLEWARE: Final = [
-    "crewship_memory.middleware.measuring.MeasuringMiddleware",
     "crewship_memory.client_address.ClientAddressMiddleware",
+    "crewship_memory.middleware.measuring.MeasuringMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "crewship_memory.middleware.language.LanguageMiddleware",

@@ -16,7 +16,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from prometheus_client.core import Metric
 from prometheus_client.process_collector import ProcessCollector
 
-from memory.measurements import declared, folder, processes
+from memory.measurements import declared, processes
 
 REDIS_SECONDS: Final = 0.5
 # As Prometheus's own client reads them, for each process.
@@ -50,8 +50,7 @@ def collect() -> Iterator[Metric]:
 
 def _processes() -> Iterator[Metric]:
     """Yield the figures of each live process; without a folder of this one alone."""
-    place = folder.current()
-    roles = processes.live(place) if place else {}
+    roles = processes.roles()
     families: dict[str, Metric] = {}
     for pid, role in (roles or {os.getpid(): ""}).items():
         collector = ProcessCollector(pid=lambda pid=pid: pid, registry=None)  # type: ignore[misc]

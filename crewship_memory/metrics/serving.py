@@ -17,11 +17,13 @@ from crewship_memory.metrics.pulse import Pulse
 from memory.measurements import folder, processes
 
 # Those without a web server of their own.
-EXPORTING: Final = frozenset({"worker", "clock"})
+# It keeps nothing in memory, and needs no connection.
+CLOCK: Final = "clock"
+EXPORTING: Final = frozenset({"worker", CLOCK})
 log = structlog.get_logger(__name__)
 
 
-def start(role: str, *, is_child: bool = False) -> Pulse:
+def start(role: str, *, is_child: bool = False) -> None:
     """Register this process, and tell its figures to the others until it ends.
 
     A child of a worker answers no scrapes: its parent does.
@@ -33,9 +35,8 @@ def start(role: str, *, is_child: bool = False) -> Pulse:
             folder.remove_forsaken(place)
     if role in EXPORTING and settings.METRICS_PORT and not is_child:
         _export(settings.METRICS_HOST, settings.METRICS_PORT)
-    pulse = Pulse()
-    pulse.start()
-    return pulse
+    if role != CLOCK:
+        Pulse().start()
 
 
 def _export(host: str, port: int) -> None:

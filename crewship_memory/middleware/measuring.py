@@ -25,7 +25,7 @@ def route(request: HttpRequest) -> str:
 
 
 class MeasuringMiddleware:
-    """Stands before everything, so that it measures all that a request waits for."""
+    """Stands before whatever takes time, so that all of it is measured."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

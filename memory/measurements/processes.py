@@ -27,6 +27,8 @@ DEAD: Final = 0
 LIVE_GAUGE: Final = "gauge_live"
 LOCK_SECONDS: Final = 2.0
 _START_FIELD: Final = 19
+# What this process registered as, for a machine without a folder.
+_own_roles: dict[int, str] = {}
 
 
 # ── Which processes live ─────────────────────────────────────────────────────
@@ -53,6 +55,7 @@ def _exists(pid: int) -> bool:
 def register(role: str) -> None:
     """Say that this process serves, in which role, until it ends."""
     place, pid = folder.current(), os.getpid()
+    _own_roles[pid] = role
     if place is None:
         return
     with _locked(place):
@@ -63,29 +66,35 @@ def register(role: str) -> None:
         mark.write_text(f"{role} {_start_of(pid)}", encoding="ascii")
 
 
+def roles() -> dict[int, str]:
+    """Return the roles of this machine's processes, by number; else this one's."""
+    place = folder.current()
+    return live(place) if place is not None else dict(_own_roles)
+
+
 def live(place: Path) -> dict[int, str]:
     """Return the roles of the registered processes that live, by number."""
-    roles = {}
+    live_roles = {}
     for path in place.glob("*.process"):
         with suppress(OSError, ValueError):
             role, start = path.read_text(encoding="ascii").split()
             if start == _start_of(int(path.stem)):
-                roles[int(path.stem)] = role
-    return roles
+                live_roles[int(path.stem)] = role
+    return live_roles
 
 
 # ── Their files ──────────────────────────────────────────────────────────────
 @contextmanager
-def _locked(place: Path) -> Iterator[None]:
-    """Hold the folder's lock; after a while go on without it."""
+def _locked(place: Path) -> Iterator[bool]:
+    """Hold the folder's lock, or go on after a while; give whether it is held."""
     lock = FileLock(place / "lock", timeout=LOCK_SECONDS)
     try:
         lock.acquire()
     except Timeout:
-        yield
+        yield False
         return
     try:
-        yield
+        yield True
     finally:
         lock.release()
 
@@ -141,8 +150,9 @@ def collect() -> Iterator[Metric]:
     if place is None:
         families = list(declared.RECORDED.collect())
     else:
-        with _locked(place):
-            _fold(place)
+        with _locked(place) as is_locked:
+            if is_locked:
+                _fold(place)
             files = MultiProcessCollector(None, str(place))  # type: ignore[no-untyped-call]
             families = list(files.collect())  # type: ignore[no-untyped-call]
     names = {sample.name for family in families for sample in family.samples}
