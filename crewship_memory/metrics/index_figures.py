@@ -47,10 +47,11 @@ _FIRST: Final = (
     " AND NOT (journal_embeddings.state = 'indexed') AND state = 'pending'"
     " ORDER BY seq LIMIT 1) FROM workspaces"
 )
-# Leaves of a partitioned table, or the table itself; -1 is one never analysed.
+# The table itself, or its leaves where it is partitioned; -1 is one never analysed.
 _ESTIMATE: Final = (
     "SELECT sum(greatest(reltuples, 0)), min(reltuples) FROM pg_class WHERE oid IN"
     " (SELECT relid FROM pg_partition_tree('journal_embeddings') WHERE isleaf)"
+    " OR (oid = 'journal_embeddings'::regclass AND relkind = 'r')"
 )
 _COUNT: Final = (
     "SELECT count(*) FROM (SELECT state FROM journal_embeddings{limit}) AS every_row"

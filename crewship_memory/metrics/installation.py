@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache as cached_once
 from typing import Any, Final
 
 import structlog
@@ -18,7 +19,12 @@ from django.core.cache import cache
 from django.db import DatabaseError, InterfaceError, connection, transaction
 from prometheus_client.core import Metric
 
-from crewship_memory.metrics import index_figures, queue_figures, work_figures
+from crewship_memory.metrics import (
+    index_figures,
+    machine,
+    queue_figures,
+    work_figures,
+)
 from memory.measurements import declared
 from memory.measurements.declared import Figure, Value
 
@@ -44,6 +50,7 @@ class Part:
     figures: tuple[Figure, ...]
     read: Callable[[], dict[Figure, list[Value]]]
     seconds: int = SECONDS
+    is_of_database: bool = True
 
 
 PARTS: Final = (
@@ -56,15 +63,17 @@ PARTS: Final = (
     Part("webhooks", work_figures.WEBHOOKS, work_figures.webhooks),
     Part("erasures", work_figures.ERASURES, work_figures.erasures, SLOW_SECONDS),
     Part("database_size", work_figures.SIZE, work_figures.size, SLOW_SECONDS),
-    Part("queues", queue_figures.QUEUES, queue_figures.queues),
+    Part("queues", queue_figures.QUEUES, queue_figures.queues, is_of_database=False),
 )
 
 
 def collect() -> Iterator[Metric]:
     """Yield every part that can be read, and which could be."""
     readable: list[Value] = []
+    # Asked once, where a part is not cached: each would wait for one that is away.
+    is_up = cached_once(lambda: machine.database_seconds() is not None)
     for part in PARTS:
-        values = _cached(part)
+        values = _cached(part, is_up)
         readable.append(((part.name,), float(values is not None)))
         for figure in part.figures:
             if values is not None and figure.name in values:
@@ -72,10 +81,10 @@ def collect() -> Iterator[Metric]:
     yield READ.family(readable)
 
 
-def _cached(part: Part) -> Values | None:
+def _cached(part: Part, is_up: Callable[[], bool]) -> Values | None:
     key = f"crewship:metrics:{part.name}"
     values: Values | None = cache.get(key)
-    if values is None:
+    if values is None and (is_up() or not part.is_of_database):
         values = _read(part)
         if values is not None:
             cache.set(key, values, part.seconds)
@@ -84,16 +93,18 @@ def _cached(part: Part) -> Values | None:
 
 def _read(part: Part) -> Values | None:
     try:
-        with _time_limit():
+        with _time_limit(part):
             return {figure.name: values for figure, values in part.read().items()}
     except (DatabaseError, InterfaceError, OSError) as error:
         log.warning("figures_not_read", part=part.name, error=type(error).__name__)
         return None
 
 
-def _time_limit() -> AbstractContextManager[Any]:
+def _time_limit(part: Part) -> AbstractContextManager[Any]:
     """Return a context in which PostgreSQL gives a statement up after a while."""
-    return _statement_timeout() if connection.vendor == "postgresql" else nullcontext()
+    if connection.vendor != "postgresql" or not part.is_of_database:
+        return nullcontext()
+    return _statement_timeout()
 
 
 @contextmanager

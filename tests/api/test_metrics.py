@@ -207,6 +207,36 @@ def test_rows_without_a_vector_are_read_through_their_own_index(world: World) ->
             assert "embedding_waiting" in str(cursor.fetchall())
 
 
+@pytest.mark.postgres
+def test_the_number_of_vectors_is_the_estimate_of_the_database(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = factories.append(world.actor("ada"), entry_type="peer.escalation")
+    sweep.discover(entry.workspace_id)
+    Embedding.objects.all().update(state=State.INDEXED)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE journal_embeddings")
+    # Whoever counted would stop here.
+    monkeypatch.setattr(index_figures, "COUNT_LIMIT", 0)
+    assert value("crewship_index_indexed") == Embedding.objects.count() > 0
+
+
+@pytest.mark.postgres
+def test_a_database_that_is_away_is_not_waited_for(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = connection.pool  # type: ignore[attr-defined]
+    monkeypatch.setattr(machine, "DATABASE_SECONDS_MOST", 0.01)
+    connections = [pool.getconn() for _ in range(pool.max_size - 1)]
+    try:
+        read = samples()
+    finally:
+        for plain in connections:
+            pool.putconn(plain)
+    assert read["crewship_database_up", ()] == 0
+    assert read["crewship_figures_read", (("part", "index"),)] == 0
+
+
 def test_no_figure_counts_the_journal_or_every_vector(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -265,6 +295,7 @@ def test_without_a_database_the_scrape_says_so(
 
     with monkeypatch.context() as patch:
         patch.setattr(connection, "cursor", silent)
+        patch.setattr(machine, "database_seconds", lambda: None)
         answer = Client(SERVER_NAME="localhost").get("/metrics")
     text = answer.content.decode()
     assert answer.status_code == 200
