@@ -77,7 +77,7 @@ def database_seconds() -> float | None:
         else:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
-    except (DatabaseError, InterfaceError, connection.Database.Error):
+    except (DatabaseError, InterfaceError, connection.Database.Error):  # type: ignore[attr-defined]
         return None
     return time.perf_counter() - start
 
