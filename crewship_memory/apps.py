@@ -20,5 +20,5 @@ class CrewshipMemoryConfig(AppConfig):
         import_module("crewship_memory.jobs")
         import_module("crewship_memory.metrics.worker_signals")
         if settings.TRACES:
-            # What traces are exported with takes half a second to import.
+            # Without it nothing of what traces are exported with is imported.
             import_module("crewship_memory.tracing").start()
