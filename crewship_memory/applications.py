@@ -31,6 +31,7 @@ INSTALLED_APPS: Final = [
 
 MIDDLEWARE: Final = [
     "crewship_memory.client_address.ClientAddressMiddleware",
+    "crewship_memory.middleware.measuring.MeasuringMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "crewship_memory.middleware.language.LanguageMiddleware",

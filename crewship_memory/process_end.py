@@ -12,6 +12,7 @@ from django.db import connections
 
 from episodic.index.reference_counts import reference_counts
 from episodic.recall.question_log import question_log
+from memory.measurements import tracing
 
 # What runs gets so long to come to a point where it can stop. Supervisors wait 20 s.
 GRACE_SECONDS: Final = 14.0
@@ -26,6 +27,7 @@ def flush_and_exit() -> None:
     """
     reference_counts.drain()
     question_log.drain()
+    tracing.stop()
     connections.close_all()
     logging.shutdown()
     sys.stdout.flush()

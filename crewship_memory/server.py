@@ -36,7 +36,7 @@ from typing import Any, Final
 from django.conf import settings
 from waitress.server import create_server
 
-from crewship_memory import metrics
+from memory.measurements import recorded
 
 BODY_BYTES: Final = 32 * 1024 * 1024
 # An answer above this ends its connection, so that requests sent in advance over one
@@ -146,7 +146,7 @@ class CountingApplication:
         has_body = environ["REQUEST_METHOD"] != "HEAD"
 
         def start_counted(status: str, headers: Headers, *rest: Any) -> Any:
-            metrics.REQUESTS.labels(f"{status[:1]}xx").inc()
+            recorded.REQUESTS.labels(f"{status[:1]}xx").inc()
             sent_headers = _ending_if_large(headers) if has_body else headers
             return start(status, sent_headers, *rest)
 

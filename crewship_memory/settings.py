@@ -16,6 +16,7 @@ import environ
 from crewship_memory import applications, client_address, data_folder, logs
 from crewship_memory.sqlite3 import options
 from memory.installation import key_files
+from memory.measurements import folder as measurements_folder
 
 # What this process makes is for its own account alone, whatever started it.
 os.umask(0o077)
@@ -286,6 +287,23 @@ DJANGO_STRUCTLOG_CELERY_DEFAULT_LOG_LEVEL = logging.DEBUG
 DJANGO_STRUCTLOG_CELERY_TASK_RETRY_LOG_LEVEL = logging.DEBUG
 # An address is personal data, and behind a proxy it is the proxy's.
 DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False
+
+# ── Seen from outside ────────────────────────────────────────────────────────
+# Where the processes of this machine add up what they count, see memory/measurements.
+METRICS_DIR = measurements_folder.prepared(
+    Path(env.str("CREWSHIP_METRICS_DIR", "") or measurements_folder.default(DATA_DIR)),
+    DATA_DIR,
+)
+# Prometheus's client takes it from there, when it is imported.
+if METRICS_DIR is None:
+    os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)
+else:
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(METRICS_DIR)
+# Where a worker and the clock answer scrapes: they have no web server. 0: nowhere.
+METRICS_PORT = env.int("CREWSHIP_METRICS_PORT", 0)
+METRICS_HOST = env.str("CREWSHIP_METRICS_HOST", "127.0.0.1")
+# Where traces go is said by the variables of OpenTelemetry (OTEL_…), which it reads.
+TRACES = env.bool("CREWSHIP_TRACES", False)
 
 # ── Commands ─────────────────────────────────────────────────────────────────
 # Where people reach this installation; login links on the command line start with it.

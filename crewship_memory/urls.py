@@ -19,10 +19,10 @@ from crewship_memory import (
     language_views,
     login,
     mcp,
-    metrics,
     password_reset,
 )
 from crewship_memory.api import api, open_to_programs
+from crewship_memory.metrics import scrape
 from episodic.web import urls as episodic_urls
 from gdpr.web import certificate_views
 from memory.web import urls as memory_urls
@@ -88,5 +88,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *mcp.url_patterns(),
     path("livez", healthz.livez, name="livez"),
     path("readyz", healthz.readyz, name="readyz"),
-    path("metrics", metrics.metrics, name="metrics"),
+    path("metrics", scrape.metrics, name="metrics"),
 ]

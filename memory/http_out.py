@@ -19,6 +19,7 @@ from typing import Final
 import httpx
 from django.conf import settings
 
+from memory.measurements import tracing
 from memory.rules import errors
 from memory.rules.translation import gettext, gettext_noop
 
@@ -202,6 +203,23 @@ class PinnedTransport(httpx.BaseTransport):
 
 
 # ── Sending ──────────────────────────────────────────────────────────────────
+def _response(request: httpx.Request, transport: httpx.BaseTransport) -> httpx.Response:
+    """Send a request; the body of its answer is not read."""
+    with (
+        tracing.outbound(tracing.WEBHOOK) as call,
+        httpx.Client(
+            transport=transport,
+            timeout=TIMEOUT,
+            trust_env=False,
+            follow_redirects=False,
+        ) as client,
+    ):
+        response = client.send(request, stream=True)
+        response.close()
+        call.answered(response.status_code)
+        return response
+
+
 def post(message: Message, transport: httpx.BaseTransport | None = None) -> Answer:
     """Send once, and return the answer's status or what went wrong."""
     signature = sign(message.secret, message.body, int(time.time()))
@@ -216,11 +234,7 @@ def post(message: Message, transport: httpx.BaseTransport | None = None) -> Answ
         request = httpx.Request(
             "POST", check_url(message.url), content=message.body, headers=headers
         )
-        with httpx.Client(
-            transport=pinned, timeout=TIMEOUT, trust_env=False, follow_redirects=False
-        ) as client:
-            response = client.send(request, stream=True)
-            response.close()
+        response = _response(request, pinned)
     except (Unreachable, errors.Invalid) as error:
         return Answer(None, str(error))
     except httpx.TimeoutException:

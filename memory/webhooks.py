@@ -27,6 +27,7 @@ from django.utils.translation import gettext, gettext_noop
 from memory import http_out, lookup
 from memory.jobs import time_box
 from memory.journal import append as journal
+from memory.measurements import recorded
 from memory.models import (
     DeliveryStatus,
     JournalEntry,
@@ -294,6 +295,8 @@ def send(
         next_attempt_at=now + BACK_OFF * 2 ** (row.attempts - 1),
         **sent_fields,
     )
+    result = "retried" if status == PENDING else status.value
+    recorded.webhook_sent(result)
     if status == FAILED:
         log.warning("webhook_given_up", webhook=row.webhook_id, delivery=row.pk)
     return status

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 Row = Callable[..., contextlib.AbstractContextManager["World"]]
 DATA_DIR = Path(tempfile.mkdtemp(prefix="crewship-tests-"))
+METRICS_DIR = Path(tempfile.mkdtemp(prefix="crewship-tests-metrics-"))
 # What a test leaves of the data folder; memory files and blobs go.
 LASTING = {"keys", "static"}
 # What takes long: files with such a test, and files with as many cases.
@@ -49,6 +50,7 @@ def _clean_environment() -> None:
         if name.startswith(("CREWSHIP_", "OLLAMA_")) or name == "REDIS_URL":
             del os.environ[name]
     os.environ["CREWSHIP_DATA_DIR"] = str(DATA_DIR)
+    os.environ["CREWSHIP_METRICS_DIR"] = str(METRICS_DIR)
     os.environ["CREWSHIP_EMBEDDER"] = "hashing"
     os.environ["DJANGO_SETTINGS_MODULE"] = "crewship_memory.settings"
 
@@ -101,7 +103,8 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("untimed")
-atexit.register(shutil.rmtree, DATA_DIR, ignore_errors=True)
+for folder in (DATA_DIR, METRICS_DIR):
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
 
 @pytest.hookimpl(optionalhook=True)

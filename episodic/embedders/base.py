@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.measurements import recorded
 from memory.rules.translation import gettext, gettext_noop
 
 if TYPE_CHECKING:
@@ -229,6 +230,7 @@ class Observed(_Wrapper):
             self._status = Status(
                 state, reason, duration_ms, beat.at, tuple(self._recent)
             )
+        recorded.embedder_called(duration_ms, reason.value if reason else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +306,10 @@ class CachedQueries(_Wrapper):
         # A server may change the model behind a name; its old vectors are then invalid.
         if vector is None or vector.shape != (self.dim,):
             self._misses += 1
+            recorded.QUERY_CACHE_MISSES().inc()
             return None
         self._hits += 1
+        recorded.QUERY_CACHE_HITS().inc()
         self._vectors.move_to_end(key)
         return vector
 

@@ -18,6 +18,7 @@ import httpx
 import numpy as np
 
 from episodic.embedders import base, families, perprocess
+from memory.measurements import tracing
 from memory.rules.translation import gettext_noop
 
 if TYPE_CHECKING:
@@ -138,8 +139,14 @@ class OllamaEmbedder:
 
     def _read_once(self, route: str, body: dict[str, Any]) -> bytes:
         deadline = time.monotonic() + CONNECT_TIMEOUT + self.timeout
-        http = self._client.get()
-        with http.stream("POST", f"{self._base}{route}", json=body) as response:
+        http, url = self._client.get(), f"{self._base}{route}"
+        with (
+            tracing.outbound(tracing.EMBEDDER) as call,
+            http.stream(
+                "POST", url, json=body, headers=tracing.headers(tracing.EMBEDDER)
+            ) as response,
+        ):
+            call.answered(response.status_code)
             if response.status_code in NOT_THERE:
                 raise NoSuchRoute(refusal(response.status_code))
             if response.status_code != httpx.codes.OK:

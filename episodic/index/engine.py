@@ -70,6 +70,12 @@ def vectors() -> VectorIndex:
         return _parts.scan
 
 
+def cached_questions() -> int:
+    """Return how many question vectors this process keeps; none is built for that."""
+    with _lock:
+        return _parts.cached.counts().size if _parts.cached else 0
+
+
 def vector_bytes() -> int:
     """Return how many bytes of vectors this process keeps in memory."""
     with _lock:

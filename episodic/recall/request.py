@@ -13,6 +13,7 @@ from typing import Final
 from django.utils.translation import gettext
 
 from memory import workspace_settings
+from memory.measurements import tracing
 from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.fusion import Fusion
@@ -90,7 +91,8 @@ class Timings:
         """Add the time of a block to a stage."""
         start = time.perf_counter()
         try:
-            yield
+            with tracing.span(f"recall {name}"):
+                yield
         finally:
             milliseconds = (time.perf_counter() - start) * 1000
             setattr(self, name, round(getattr(self, name) + milliseconds, 3))

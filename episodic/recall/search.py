@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from episodic import scopes
 from episodic.index.reference_counts import reference_counts
@@ -13,6 +13,7 @@ from episodic.recall.request import Request, Timings, settled
 from episodic.recall.results import Hit
 from episodic.scopes import Reach
 from memory import recall_database
+from memory.measurements import recorded, tracing
 from memory.rules.permissions import Actor
 
 
@@ -49,7 +50,7 @@ def search(request: Request, *, by: Actor) -> Answer:
     request = settled(request, by.workspace_id)
     reach = scopes.reach(request.scope, request.crew_id, request.agent_id, by=by)
     timings = Timings()
-    with timings.stage("total"):
+    with tracing.span("recall", mode=request.mode.value), timings.stage("total"):
         rankings, scores = recall_database.ask(
             reach.workspace_id, lambda: _ranked(request, reach, timings)
         )
@@ -64,6 +65,9 @@ def search(request: Request, *, by: Actor) -> Answer:
                 below = [hit for hit in below if hit.entry.id not in returned_ids]
     if request.mark and returned:
         reference_counts.add(hit.entry.id for hit in returned)
+    recorded.recalled(
+        request.mode, asdict(timings), is_degraded=bool(rankings.degraded)
+    )
     answer = Answer(request, reach, rankings, scores, returned, below, timings)
     question_log.note(answer, by)
     return answer

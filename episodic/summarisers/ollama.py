@@ -21,6 +21,7 @@ from episodic.embedders.base import EmbedderError
 from episodic.embedders.ollama import address, client, read_body
 from episodic.summarisers.base import Material, Rule, SummariserError, one_line
 from memory import scanner
+from memory.measurements import tracing
 
 BATCH: Final = 120
 LINE_CHARS: Final = 400
@@ -161,9 +162,16 @@ class OllamaSummariser:
         until = time.monotonic() + self._timeout
         try:
             with (
+                tracing.outbound(tracing.MODEL) as call,
                 client(self._timeout, self._transport) as http,
-                http.stream("POST", self._url, json=body) as response,
+                http.stream(
+                    "POST",
+                    self._url,
+                    json=body,
+                    headers=tracing.headers(tracing.MODEL),
+                ) as response,
             ):
+                call.answered(response.status_code)
                 if response.status_code != httpx.codes.OK:
                     status = response.status_code
                     raise _bad(f"The model server answered with status {status}.")

@@ -17,6 +17,8 @@ from django.core import mail
 from django.core.mail import EmailMessage
 from django.core.mail.backends.base import BaseEmailBackend
 
+from memory.measurements import recorded
+
 NOT_SENT: Final = "mail not sent: no mail server is set (CREWSHIP_EMAIL_URL)"
 log = structlog.get_logger(__name__)
 
@@ -31,6 +33,7 @@ def server_set() -> bool:
 
 def not_sent(kind: str, count: int) -> None:
     log.warning(NOT_SENT, kind=kind, count=count)
+    recorded.MAILS.labels("no_server").inc(count)
 
 
 def send(kind: str, messages: Sequence[EmailMessage]) -> int:
@@ -41,6 +44,16 @@ def send(kind: str, messages: Sequence[EmailMessage]) -> int:
     if not server_set():
         not_sent(kind, len(messages))
         return 0
+    sent_count = 0
+    try:
+        sent_count = _send(messages)
+    finally:
+        recorded.MAILS.labels("sent").inc(sent_count)
+        recorded.MAILS.labels("failed").inc(len(messages) - sent_count)
+    return sent_count
+
+
+def _send(messages: Sequence[EmailMessage]) -> int:
     connection = mail.get_connection()
     connection.open()
     try:

@@ -36,6 +36,7 @@ from memory.jobs import (
 )
 from memory.jobs.claims import CUT
 from memory.jobs.progress import ResultLine
+from memory.measurements import recorded, tracing
 from memory.models import JobRun, RunState, Workspace
 from memory.ports import serving
 from memory.rules import errors
@@ -138,7 +139,8 @@ def _attempt(job: Job, workspace_id: str) -> tuple[RunState, Outcome]:
         installation.require()
         if workspace_id:
             serving.require(workspace_id)
-        outcome = job.act(workspace_id)
+        with tracing.span(f"job {job.name}"):
+            outcome = job.act(workspace_id)
     except errors.Unavailable as error:
         log.warning("job_stopped", job=job.name, why=error.detail)
         return RunState.FAILED, Outcome(fault=cause(error))
@@ -162,6 +164,8 @@ def execute(job: Job, run: JobRun) -> JobRun:
     end: dict[str, Any] = {"state": state, "ended_at": now}
     if box.is_cut and state != RunState.FAILED:
         end = {"claimed_by": CUT}
+    else:
+        recorded.job_ended(job.name, state, run.started_at, now)
     end |= {"counts": notes.added(run.counts, outcome.counts), "error": fault[:400]}
     own = JobRun.objects.filter(pk=run.pk, claimed_by=run.claimed_by)
     own.update(**end, heartbeat_at=now)
@@ -249,12 +253,14 @@ def note(name: str, act: Callable[[], Outcome]) -> Outcome:
         if isinstance(error, errors.Unavailable):
             log.warning("job_stopped", job=name, why=error.detail)
         failure = Outcome({"times": 1}, cause(error))
+        recorded.job_ended(name, RunState.FAILED, started_at, timezone.now())
         _note(name, started_at, RunState.FAILED, failure)
         if not isinstance(error, errors.Unavailable):
             raise
         return failure
+    state = RunState.PARTLY if outcome.fault else RunState.DONE
+    recorded.job_ended(name, state, started_at, timezone.now())
     if outcome.fault or any(outcome.counts.values()):
-        state = RunState.PARTLY if outcome.fault else RunState.DONE
         _note(name, started_at, state, outcome)
     return outcome
 

@@ -22,6 +22,7 @@ from memory.installation import identity as installation
 from memory.installation import schema_version
 from memory.journal import head as chain_head
 from memory.journal.commit_groups import CommitGroups
+from memory.measurements import recorded
 from memory.models import (
     ChainHead,
     IdempotencyRecord,
@@ -174,11 +175,10 @@ def _write_checked(
 ) -> list[JournalEntry]:
     schema_version.guard()
     rows = [_row(new, by, now) for new in new_entries]
-    if not rows:
-        return rows
-    installation.require()
-    with transaction.atomic():
-        _insert(rows, new_entries)
+    if rows:
+        installation.require()
+        with transaction.atomic():
+            _insert(rows, new_entries)
     return rows
 
 
@@ -212,6 +212,7 @@ def _insert_group(items: Sequence[tuple[JournalEntry, NewEntry]]) -> None:
 _groups = CommitGroups(_insert_group)
 
 
+@recorded.append_measured("single")
 def append(new: NewEntry, *, by: Actor) -> JournalEntry:
     """Append one entry for an agent; it is committed when this returns.
 
@@ -233,6 +234,7 @@ def append(new: NewEntry, *, by: Actor) -> JournalEntry:
     return row
 
 
+@recorded.append_measured("batch")
 def append_batch(items: Sequence[NewEntry | Rejected], *, by: Actor) -> BatchResult:
     """Append many entries in one transaction; bad ones are reported, not fatal.
 
@@ -240,8 +242,7 @@ def append_batch(items: Sequence[NewEntry | Rejected], *, by: Actor) -> BatchRes
     """
     by.require("journal.append")
     now, gate = timezone.now(), subject_linker.gate(by.workspace_id)
-    good: list[tuple[int, NewEntry]] = []
-    rejected: list[Rejected] = []
+    good, rejected = list[tuple[int, NewEntry]](), list[Rejected]()
     for index, item in enumerate(items):
         if isinstance(item, Rejected):
             rejected.append(item)
@@ -270,9 +271,8 @@ def once(
     The record and the action commit together. The same key with another body raises
     Conflict ``idempotency_mismatch``.
     """
-    secret = key()
-    digest = hashing.keyed_digest(secret, idempotency_key)
-    body_digest = hashing.keyed_digest(secret, entries.canonical(body))
+    digest = hashing.keyed_digest(key(), idempotency_key)
+    body_digest = hashing.keyed_digest(key(), entries.canonical(body))
     with transaction.atomic():
         # The head's lock makes two simultaneous repeats wait for each other.
         chain_head.locked(by.workspace_id)

@@ -1,0 +1,1 @@
+"""What is measured: counters, histograms and gauges of every process, and spans."""

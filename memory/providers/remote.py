@@ -17,6 +17,7 @@ from django.conf import settings
 
 from memory import http_out, workspace_settings
 from memory.installation import encryption
+from memory.measurements import tracing
 from memory.providers import base
 from memory.providers.base import Binding, HealthStatus, Hit, ProviderError
 from memory.rules import errors
@@ -160,6 +161,7 @@ class Remote:
         """Return the status and the body, which is cut off past the limit."""
         deadline = time.monotonic() + seconds
         with (
+            tracing.outbound(tracing.PROVIDER) as call,
             httpx.Client(
                 transport=self._transport
                 or http_out.PinnedTransport(
@@ -180,6 +182,7 @@ class Remote:
                 json=body,
             ) as response,
         ):
+            call.answered(response.status_code)
             if response.headers.get("Content-Encoding", "identity") != "identity":
                 raise httpx.DecodingError("packed")
             raw = bytearray()

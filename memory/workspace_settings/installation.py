@@ -25,6 +25,7 @@ VISIBLE_VARIABLES: Final = {
     "CREWSHIP_PROVIDER_PRIVATE": gettext_noop(
         "A remote provider on a private address."
     ),
+    "CREWSHIP_TRACES": gettext_noop("Traces of requests, sent to a collector."),
 }
 
 

@@ -20,6 +20,14 @@ from tests.project import source
 # Distributions that speak of it, and why they report nothing.
 LOOKED_AT = {
     "onnxruntime": "switched off before it is loaded",
+    "opentelemetry-api": "makes nothing without its kit, which is off by default",
+    "opentelemetry-exporter-http-transport": "sends where its caller says",
+    "opentelemetry-exporter-otlp-common": "sends where its caller says",
+    "opentelemetry-exporter-otlp-proto-common": "words of messages",
+    "opentelemetry-exporter-otlp-proto-http": "sends to the operator's collector alone",
+    "opentelemetry-proto": "words of messages",
+    "opentelemetry-sdk": "is imported where CREWSHIP_TRACES is on, and not else",
+    "opentelemetry-semantic-conventions": "words of attributes",
     "redis": "OpenTelemetry only when a program sets it up; this one does not",
     "pygments": "words of the languages that it colours",
 }

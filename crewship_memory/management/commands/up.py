@@ -30,6 +30,7 @@ from crewship_memory import (
 )
 from crewship_memory.background import BackgroundThreads
 from crewship_memory.demo import load
+from crewship_memory.metrics import serving
 from crewship_memory.startup_progress import Progress
 from gdpr.erasure import catch_up
 from memory import freed_memory
@@ -172,6 +173,7 @@ class Command(BaseCommand):
         self._step("Worker and scheduler: starting")
         threads = BackgroundThreads()
         threads.start()
+        serving.start("up")
         self._step("Web server: starting")
         host, port = listener.getsockname()[:2]
 

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
 from crewship_memory import healthz, server
+from crewship_memory.metrics import serving
 from crewship_memory.wsgi import application
 from memory.installation import schema_version
 
@@ -43,6 +44,7 @@ class Command(BaseCommand):
             listener = server.bind(address)
             server.allow(address)
             connections.close_all()
+            serving.start("web")
             server.serve(address, listener, application)
         except server.PortTaken as error:
             raise CommandError(str(error)) from None

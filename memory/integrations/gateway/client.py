@@ -21,6 +21,7 @@ from django.conf import settings
 
 from memory import http_out
 from memory.integrations.gateway.config import GatewayConfig
+from memory.measurements import tracing
 from memory.rules.json_structure import is_within
 
 ANSWER_BYTES: Final = 4 * 1024 * 1024
@@ -159,16 +160,19 @@ class GatewayClient:
     async def _exchange(
         self, operation: Operation, fields: dict[str, Any]
     ) -> dict[str, Any]:
-        request = await self._request(operation, self._body(fields))
-        client = httpx.AsyncClient(
-            transport=self._transport, trust_env=False, follow_redirects=False
-        )
-        try:
-            async with aclosing(await client.send(request, stream=True)) as response:
-                return await _read(response)
-        finally:
-            if self._transport is None:
-                await client.aclose()
+        with tracing.outbound(tracing.GATEWAY) as call:
+            request = await self._request(operation, self._body(fields))
+            client = httpx.AsyncClient(
+                transport=self._transport, trust_env=False, follow_redirects=False
+            )
+            try:
+                response = await client.send(request, stream=True)
+                call.answered(response.status_code)
+                async with aclosing(response):
+                    return await _read(response)
+            finally:
+                if self._transport is None:
+                    await client.aclose()
 
     def _body(self, fields: dict[str, Any]) -> bytes:
         config = self._config

@@ -1,0 +1,1 @@
+"""Figures for Prometheus: of this machine's processes, and of the installation."""
