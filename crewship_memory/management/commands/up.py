@@ -31,7 +31,7 @@ from episodic.recall.question_log import question_log
 from gdpr.erasure import catch_up
 from memory import freed_memory
 from memory.installation import identity as installation
-from memory.installation import schema_version
+from memory.installation import restore_mark, schema_version
 from memory.models import User
 
 
@@ -69,6 +69,8 @@ def collect_static() -> None:
 
 def migrate(step: Progress) -> None:
     """Apply migrations; refuse a database that is too new or too old for this code."""
+    if restore_mark.exists():
+        raise CommandError(restore_mark.REASON)
     if names := schema_version.unknown():
         raise CommandError(schema_version.refusal(names).detail)
     if steps := schema_version.missing_steps():
