@@ -26,34 +26,50 @@ class ChildFailed(errors.AppError):
     sentence = "{reason}"
 
 
-def restore(
-    arguments: Sequence[str], changes: Mapping[str, str | None], secret: bytes = b""
-) -> dict[str, Any]:
-    """Run ``manage.py restore`` and return its report, also one with problems.
-
-    ``changes`` are variables of its environment, None removes one; the secret is its
-    standard input.
-    """
+def _run(
+    command: Sequence[str], changes: Mapping[str, str | None], secret: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command; ``changes`` are variables of its environment, None removes one."""
     environment = {**os.environ, **{k: v for k, v in changes.items() if v is not None}}
     for name in [name for name, value in changes.items() if value is None]:
         environment.pop(name, None)
         environment.pop(f"{name}_FILE", None)
-    process = subprocess.run(  # noqa: S603  (ourselves, with our own arguments)
-        [sys.executable, "manage.py", "restore", *arguments, "--json"],
+    return subprocess.run(  # noqa: S603  (ourselves, with our own arguments)
+        [sys.executable, "manage.py", *command],
         cwd=settings.BASE_DIR,
         env=environment,
         input=secret,
         capture_output=True,
         check=False,
     )
+
+
+def _reason(process: subprocess.CompletedProcess[bytes]) -> str:
+    lines = process.stderr.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1].removeprefix("CommandError: ") if lines else "It was ended."
+
+
+def restore(
+    arguments: Sequence[str], changes: Mapping[str, str | None], secret: bytes = b""
+) -> dict[str, Any]:
+    """Run ``manage.py restore`` and return its report, also one with problems.
+
+    The secret is its standard input.
+    """
+    process = _run(["restore", *arguments, "--json"], changes, secret)
     lines = process.stdout.decode().splitlines()
     if process.returncode in (0, PROBLEMS) and lines:
         return dict(json.loads(lines[-1]))
-    reasons = process.stderr.decode("utf-8", "replace").strip().splitlines()
-    reason = reasons[-1].removeprefix("CommandError: ") if reasons else "It was ended."
     if process.returncode == DAMAGED:
-        raise BadBackup(reason=reason)
-    raise ChildFailed(reason=reason)
+        raise BadBackup(reason=_reason(process))
+    raise ChildFailed(reason=_reason(process))
+
+
+def migrate(changes: Mapping[str, str | None]) -> None:
+    """Run ``manage.py migrate`` on another database."""
+    process = _run(["migrate", "--no-input", "--verbosity", "0"], changes)
+    if process.returncode:
+        raise ChildFailed(reason=_reason(process))
 
 
 def without_keys() -> dict[str, str | None]:

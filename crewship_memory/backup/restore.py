@@ -78,10 +78,10 @@ def _load(reader: Reader, watch: Watch) -> None:
     make.step("migrated")
     connection.disable_constraint_checking()
     try:
-        target.empty_tables([*head.tables, *tables.left_out_here()])
+        target.empty_tables(connection, [*head.tables, *tables.left_out_here()])
         note = _Load(head, watch).run(frames)
         # Triggers wrote into the logs of changes, which nobody will read.
-        target.empty_tables(tables.left_out_here())
+        target.empty_tables(connection, tables.left_out_here())
         _check_references()
     finally:
         connection.enable_constraint_checking()

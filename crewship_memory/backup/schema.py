@@ -12,7 +12,6 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from crewship_memory.backup.header import Header, Migration
-from crewship_memory.backup.tables import Table
 from memory.installation import schema_version
 from memory.rules import errors
 
@@ -79,24 +78,21 @@ def migrate_to(header: Header) -> None:
 
 def check_tables(header: Header) -> None:
     """Refuse a backup with tables or columns that its schema does not have."""
-    with connection.cursor() as cursor:
-        names = set(connection.introspection.table_names(cursor))
-        for table in header.tables.values():
-            description = (
-                connection.introspection.get_table_description(cursor, table.name)
-                if table.name in names
-                else ()
+    names = set(connection.introspection.table_names())
+    for table in header.tables.values():
+        columns = _columns(table.name) if table.name in names else set()
+        absent = {column.name for column in table.columns} - columns
+        if absent:
+            raise SchemaDiffers(
+                reason="The backup has columns that its schema does not have:"
+                f" {table.name}.{min(absent)}."
             )
-            absent = _columns(table) - {column.name for column in description}
-            if absent:
-                raise SchemaDiffers(
-                    reason=f"The backup has columns that its schema does not have:"
-                    f" {table.name}.{min(absent)}."
-                )
 
 
-def _columns(table: Table) -> set[str]:
-    return {column.name for column in table.columns}
+def _columns(name: str) -> set[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT * FROM {connection.ops.quote_name(name)} LIMIT 0")  # noqa: S608
+        return {column[0] for column in cursor.description}
 
 
 def migrate_to_head() -> None:

@@ -14,10 +14,11 @@ from contextlib import closing, contextmanager
 from typing import Any, Final
 
 import psycopg
-from django.db import connection
+from django.db import connection, connections
 from psycopg import sql
 
 from crewship_memory.backup.tables import Column, Table
+from memory.rules import errors
 
 Row = tuple[Any, ...]
 FETCH: Final = 500
@@ -28,6 +29,15 @@ _AS_TEXT: Final = {
     "date": "{}::text",
     "json": "{}::text",
 }
+
+
+class InUse(errors.Conflict):
+    """Another process has the database open."""
+
+    code = "database_in_use"
+    sentence = (
+        "The database is in use: stop the server, and every command, then try again."
+    )
 
 
 class Snapshot(abc.ABC):
@@ -122,6 +132,21 @@ def _sqlite() -> Iterator[Snapshot]:
         database.execute("BEGIN")
         # A deferred transaction begins with its first read.
         database.execute("SELECT count(*) FROM django_migrations").fetchone()
+        yield _SQLite(database)
+        database.execute("ROLLBACK")
+
+
+@contextmanager
+def alone() -> Iterator[Snapshot]:
+    """Yield the SQLite database while nobody else has it open; raise InUse."""
+    name = str(connection.settings_dict["NAME"])
+    connections.close_all()
+    with closing(sqlite3.connect(name, isolation_level=None, timeout=2)) as database:
+        try:
+            database.execute("PRAGMA locking_mode = EXCLUSIVE")
+            database.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            raise InUse from None
         yield _SQLite(database)
         database.execute("ROLLBACK")
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from crewship_memory.backup import bodies, key_store, schema
 from crewship_memory.backup.header import Header
@@ -37,10 +38,10 @@ def _quoted(name: str) -> str:
     return connection.ops.quote_name(name)
 
 
-def _filled_table() -> str | None:
+def filled_table(database: BaseDatabaseWrapper) -> str | None:
     """Return the name of a table with rows, None when the database is empty."""
-    with connection.cursor() as cursor:
-        for name in sorted(connection.introspection.table_names(cursor)):
+    with database.cursor() as cursor:
+        for name in sorted(database.introspection.table_names(cursor)):
             if name in _MIGRATED or name.startswith(("journal_fts", "chunks_fts")):
                 continue
             cursor.execute(f"SELECT 1 FROM {_quoted(name)} LIMIT 1")  # noqa: S608
@@ -59,7 +60,7 @@ def check(header: Header) -> bool:
     key_store.check_present(header.installation_id, header.keys)
     if note is None:
         schema.check(header)
-        if table := _filled_table():
+        if table := filled_table(connection):
             raise NotEmpty(reason=f"the table {table} of the database has rows")
         _check_folder()
         return False
@@ -93,11 +94,11 @@ def begin(header: Header) -> None:
     bodies.clear()
 
 
-def empty_tables(names: Iterable[str]) -> None:
+def empty_tables(database: BaseDatabaseWrapper, names: Iterable[str]) -> None:
     """Delete the rows of tables, without a look at foreign keys."""
     listed = [_quoted(name) for name in names]
-    with transaction.atomic(), connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
+    with transaction.atomic(using=database.alias), database.cursor() as cursor:
+        if database.vendor == "postgresql":
             cursor.execute(f"TRUNCATE {', '.join(listed)} CASCADE")
         else:
             for name in listed:
