@@ -56,7 +56,7 @@ def sentence(report: dict[str, Any]) -> str:
     made = f"{report['backup_id']} of {report['made_at']} ({report['engine']})"
     again = f"{erasures['erased']} rows erased, {erasures['masked']} masked"
     lines = [
-        f"Backup {made}: {report['entries']} entries, {report['rows']} rows.",
+        f"{name} {made}: {report['entries']} entries, {report['rows']} rows.",
         f"Bodies: {report['bodies']}, {report['bodies_missing'] or 0} missing.",
         f"Chains: {chains['entries']} entries, {chains['breaks']} breaks.",
         f"Certificates: {certificates['verified']} of {certificates['count']} verify.",
