@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from memory.journal import append as journal
 from memory.models import Workspace
-from memory.rules.entries import NewEntry, Severity
+from memory.rules.entries import BACKUP_MADE, NewEntry, Severity
 from memory.rules.permissions import system
 
-MADE: Final = "installation.backup_made"
+MADE: Final = BACKUP_MADE
 RESTORED: Final = "installation.restored"
 MOVED: Final = "installation.moved"
 _SUMMARIES: Final = {

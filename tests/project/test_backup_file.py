@@ -15,9 +15,16 @@ from django.conf import settings as django_settings
 from django.db import connection, transaction
 from pytest_django import Settings
 
-from crewship_memory.backup import bodies, envelope, fingerprints, header, key_store
+from crewship_memory.backup import (
+    bodies,
+    envelope,
+    fingerprints,
+    header,
+    key_store,
+    snapshot,
+    tables,
+)
 from crewship_memory.backup import rows as backup_rows
-from crewship_memory.backup import snapshot, tables
 from crewship_memory.backup.envelope import BadBackup, BadKey, Input
 from crewship_memory.backup.frames import MAX_OBJECT, Frame, Kind, Reader, Writer
 from crewship_memory.backup.tables import Column, Table

@@ -1,0 +1,242 @@
+"""The drill: a person is erased between backup and restore, and never comes back."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import waiting
+from tests.project.backup_machines import Machine, new_postgres
+
+pytestmark = pytest.mark.slow
+FIRST = "Boats need paint every spring"
+
+
+@pytest.fixture(scope="module")
+def machines(
+    tmp_path_factory: pytest.TempPathFactory, migrated_database: Path
+) -> dict[str, Any]:
+    """A machine whose backup was made before Maria was erased."""
+    folder = tmp_path_factory.mktemp("drill")
+    source = Machine(folder / "source", database=migrated_database)
+    assert source.act("begin") == {"otto": "complete", "days": 90}
+    file = str(folder / "a.backup")
+    made = source.report("backup", file)
+    erased = source.act("erase")
+    return {"source": source, "file": file, "made": made, "erased": erased}
+
+
+def empty(folder: Path, database: Path | None, url: str = "") -> Machine:
+    return Machine(folder / "restored", url=url, database=database)
+
+
+def is_without_maria(seen: dict[str, Any]) -> None:
+    assert (seen["tables"], seen["files"]) == ([], [])
+    assert seen["is_served"] and seen["ready"] == [] and not seen["is_marked"]
+    assert seen["chain"] and seen["recalled"] == [FIRST]
+    assert "- Boats" in "".join(seen["memory"])
+
+
+def test_an_erased_person_stays_erased_and_the_rest_is_there(
+    machines: dict[str, Any], tmp_path: Path, migrated_database: Path
+) -> None:
+    source, made = machines["source"], machines["made"]
+    assert machines["erased"]["state"] == "complete"
+    restored = empty(tmp_path, migrated_database)
+    erasures = str(source.folder / "erasures")
+    report = restored.report("restore", machines["file"], "--erasures", erasures)
+    assert report["served"] and report["problems"] == []
+    assert report["rows"] == made["rows"] and report["bodies"] == made["bodies"] > 0
+    carried_out = report["erasures"]
+    assert (carried_out["carried_out"], carried_out["taken_over"]) == (1, 1)
+    assert carried_out["erased"] + carried_out["masked"] > 0
+    assert carried_out["left"] == []
+    assert report["certificates"] == {"count": 1, "verified": 1}
+    assert report["chains"]["breaks"] == 0
+    assert report["recalls"]["same"] == report["recalls"]["asked"] > 0
+    seen = restored.act("look")
+    is_without_maria(seen)
+    # The entry on the backup is younger than the backup.
+    assert seen["types"] == ["installation.restored"]
+
+
+def test_the_certificate_counts_the_backups_on_record(machines: dict[str, Any]) -> None:
+    sentences = machines["erased"]["backups"]
+    assert any("was issued: 1, the last of" in sentence for sentence in sentences)
+
+
+def test_without_the_later_erasures_it_says_until_when_they_are_known(
+    machines: dict[str, Any], tmp_path: Path, migrated_database: Path
+) -> None:
+    """The names are there again: nobody can know of what no record is left."""
+    restored = empty(tmp_path, migrated_database)
+    report = restored.report("restore", machines["file"])
+    assert report["erasures"]["carried_out"] == 0
+    assert report["erasures"]["known_until"] < machines["made"]["made_at"]
+    assert restored.act("look")["tables"] != []
+
+
+def test_it_restores_into_nothing_but_an_empty_target(
+    machines: dict[str, Any], tmp_path: Path, migrated_database: Path
+) -> None:
+    source, file = machines["source"], machines["file"]
+    before = source.act("look")
+    assert "has rows" in source.manage("restore", file, code=1)
+    assert source.act("look") == before
+    restored = empty(tmp_path, migrated_database)
+    (restored.folder / "blobs" / "ws_other").mkdir(parents=True)
+    assert "has files in blobs" in restored.manage("restore", file, code=1)
+    (restored.folder / "blobs" / "ws_other").rmdir()
+    (restored.folder / "keys" / "journal.key").write_text("another key than that one")
+    assert "keys of another" in restored.manage("restore", file, code=1)
+
+
+@pytest.mark.parametrize("step", ["journal_entries", "bodies"])
+def test_a_killed_backup_leaves_no_file_that_looks_complete(
+    machines: dict[str, Any], tmp_path: Path, step: str
+) -> None:
+    source, file = machines["source"], tmp_path / "b.backup"
+    assert source.kill(step, "backup", str(file)) == -signal.SIGKILL
+    assert not file.exists()
+    (part,) = tmp_path.iterdir()
+    assert part.name.endswith(".part")
+    error = source.manage("restore", str(part), code=2)
+    assert "backup" in error
+
+
+@pytest.mark.parametrize("step", ["marked", "memory_versions", "loaded", "erased"])
+def test_a_killed_restore_is_not_served_and_begins_again(
+    machines: dict[str, Any], tmp_path: Path, migrated_database: Path, step: str
+) -> None:
+    restored = empty(tmp_path, migrated_database)
+    command = ["restore", machines["file"], "--erasures"]
+    command.append(str(machines["source"].folder / "erasures"))
+    assert restored.kill(step, *command) == -signal.SIGKILL
+    assert "being restored" in restored.manage("up", "--port", "0", code=1)
+    seen = restored.run("-m", "tests.project.backup_life", "ready")
+    assert "being restored" in seen[1]
+    assert restored.report(*command)["served"]
+    is_without_maria(restored.act("look"))
+
+
+def test_verify_says_what_is_in_it_and_what_is_wrong(
+    machines: dict[str, Any], tmp_path: Path
+) -> None:
+    source, file = machines["source"], machines["file"]
+    report = source.report("backup", "--verify", file, "--scratch", str(tmp_path))
+    assert report["problems"] == [] and report["chains"]["entries"] > 0
+    assert list(tmp_path.iterdir()) == []
+    data = bytearray(Path(file).read_bytes())
+    data[-1000] ^= 1
+    broken = tmp_path / "broken.backup"
+    broken.write_bytes(data)
+    error = source.manage("backup", "--verify", str(broken), code=2)
+    assert "changed or cut off" in error
+    key = tmp_path / "key"
+    key.write_text("another key that is long enough")
+    error = source.manage("backup", "--verify", file, "--key-file", str(key), code=2)
+    assert "key does not open" in error
+
+
+def test_a_backup_without_keys_needs_them_in_the_target(
+    machines: dict[str, Any], tmp_path: Path, migrated_database: Path
+) -> None:
+    source, file = machines["source"], str(tmp_path / "c.backup")
+    source.report("backup", file, "--without-keys")
+    journal_key = (source.folder / "keys" / "journal.key").read_bytes()
+    assert journal_key not in Path(file).read_bytes()
+    restored = empty(tmp_path, migrated_database)
+    assert "without keys" in restored.manage("restore", file, code=1)
+    (restored.folder / "keys").mkdir(exist_ok=True)
+    for path in (source.folder / "keys").iterdir():
+        (restored.folder / "keys" / path.name).write_bytes(path.read_bytes())
+    assert restored.report("restore", file)["served"]
+
+
+def test_a_backup_beside_a_writer_is_one_moment(
+    tmp_path: Path, migrated_database: Path
+) -> None:
+    source = Machine(tmp_path / "source", database=migrated_database)
+    source.act("begin")
+    writer = source.popen(
+        "-m", "tests.project.backup_life", "append", stdin=subprocess.PIPE
+    )
+    assert writer.stdout is not None and writer.stdin is not None
+    acknowledged = [writer.stdout.readline().strip() for _ in range(3)]
+    made = source.report("backup", str(tmp_path / "a.backup"))
+    assert writer.poll() is None
+    writer.stdin.close()
+    writer.wait(timeout=waiting.LIMIT_SECONDS)
+    restored = empty(tmp_path, migrated_database)
+    report = restored.report("restore", str(tmp_path / "a.backup"))
+    assert report["problems"] == [] and made["bodies_missing"] == 0
+    bodies = restored.act("bodies")
+    assert (bodies["missing"], bodies["stale"]) == ([], [])
+    assert set(acknowledged) <= set(bodies["entries"])
+
+
+# ── PostgreSQL ───────────────────────────────────────────────────────────────
+@pytest.mark.postgres
+@pytest.mark.django_db
+def test_from_sqlite_to_postgresql_and_on_to_another(
+    machines: dict[str, Any], tmp_path: Path, migrated_database: Path
+) -> None:
+    """Maria is erased on the second machine after its backup, and absent on the third.
+
+    The third is given no schema; then PostgreSQL goes back to SQLite.
+    """
+    with new_postgres() as first, new_postgres() as second:
+        one = Machine(tmp_path / "one", url=first)
+        assert one.report("restore", machines["file"])["problems"] == []
+        file = str(tmp_path / "b.backup")
+        made = one.report("backup", file)
+        assert one.act("erase")["state"] == "complete"
+        other = Machine(tmp_path / "other", url=second)
+        erasures = str(one.folder / "erasures")
+        report = other.report("restore", file, "--erasures", erasures)
+        assert report["served"] and report["rows"] == made["rows"]
+        assert report["erasures"]["carried_out"] == 1
+        is_without_maria(other.act("look"))
+        back = Machine(tmp_path / "back", database=migrated_database)
+        report = back.report("restore", file, "--erasures", erasures)
+        assert report["served"] and report["rows"] == made["rows"]
+        is_without_maria(back.act("look"))
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db
+def test_a_move_to_postgresql_goes_on_where_it_was_killed(
+    machines: dict[str, Any], tmp_path: Path
+) -> None:
+    source: Machine = machines["source"]
+    database = source.folder / "crewship.sqlite3"
+    before = source.act("look")
+    with new_postgres() as url:
+        writer = source.popen(
+            "-m", "tests.project.backup_life", "append", stdin=subprocess.PIPE
+        )
+        assert writer.stdout is not None and writer.stdin is not None
+        writer.stdout.readline()
+        assert "in use" in source.manage("move_to_postgres", "--to", url, code=1)
+        writer.stdin.close()
+        writer.wait(timeout=waiting.LIMIT_SECONDS)
+        before = source.act("look")
+        code = source.kill("memory_versions", "move_to_postgres", "--to", url)
+        assert code == -signal.SIGKILL
+        target = Machine(tmp_path / "unused", url=url)
+        target.env["CREWSHIP_DATA_DIR"] = str(source.folder)
+        assert "being restored" in target.manage("up", "--port", "0", code=1)
+        content = database.read_bytes()
+        report = source.report("move_to_postgres", "--to", url)
+        assert report["served"] and report["problems"] == []
+        assert database.read_bytes() == content
+        seen = target.act("look")
+        assert seen["entries"] == before["entries"] + 1
+        assert "installation.moved" in seen["types"]
+        assert (seen["memory"], seen["chain"]) == (before["memory"], True)
+        assert seen["recalled"] == before["recalled"]
+        assert "rows" in source.manage("move_to_postgres", "--to", url, code=1)
