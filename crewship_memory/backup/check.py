@@ -53,10 +53,11 @@ def sentence(report: dict[str, Any]) -> str:
     """Return what a report says, for a terminal."""
     chains, certificates = report["chains"], report["certificates"]
     recalls, erasures = report["recalls"], report["erasures"]
-    made = f"{report['backup_id']} of {report['made_at']} ({report['engine']})"
+    kind = "Move of" if report["kind"] == "move" else "Backup"
+    made = f"{kind} {report['backup_id']}, {report['made_at']} ({report['engine']})"
     again = f"{erasures['erased']} rows erased, {erasures['masked']} masked"
     lines = [
-        f"{name} {made}: {report['entries']} entries, {report['rows']} rows.",
+        f"{made}: {report['entries']} entries, {report['rows']} rows.",
         f"Bodies: {report['bodies']}, {report['bodies_missing'] or 0} missing.",
         f"Chains: {chains['entries']} entries, {chains['breaks']} breaks.",
         f"Certificates: {certificates['verified']} of {certificates['count']} verify.",

@@ -42,13 +42,21 @@ from memory.rules.entries import NewEntry  # noqa: E402
 from memory.rules.permissions import system  # noqa: E402
 from tests import world as worlds  # noqa: E402
 from tests.gdpr import erasing, kit  # noqa: E402
+from tests.world import World  # noqa: E402
 
 ACME = "acme"
+
+
+def _world() -> World:
+    """Return the world that ``begin`` made, perhaps on another machine."""
+    worlds._standing[:] = [Path(os.environ["DRILL_WORLD"]).read_bytes()]
+    return worlds.shared_worlds()
 
 
 def begin() -> dict[str, Any]:
     """Found two workspaces; Otto is erased with a certificate, Maria is there."""
     worlds.stand()
+    Path(os.environ["DRILL_WORLD"]).write_bytes(worlds._standing[0])
     world = worlds.shared_worlds()
     otto = erasing.otto(world)
     world.indexed(f"{erasing.OTHER} asked about harbours")
@@ -64,7 +72,7 @@ def begin() -> dict[str, Any]:
 
 def erase() -> dict[str, Any]:
     """Erase Maria, as an officer would."""
-    world = worlds.shared_worlds()
+    world = _world()
     case = erasing.erased(world, Subject.objects.get(display_name=erasing.NAME))
     certificate = Certificate.objects.get(case=case)
     lines = json.loads(certificate.document)["content"]["not_searched"]
@@ -87,7 +95,7 @@ def look() -> dict[str, Any]:
         ),
         "is_served": serving.refusal() is None,
         "is_marked": restore_mark.exists(),
-        "ready": Client().get("/readyz").json()["reasons"],
+        "ready": Client(headers={"host": "localhost"}).get("/readyz").json()["reasons"],
         "chain": verify.verify(workspace.pk, by=by).ok,
         "recalled": [hit.entry.summary for hit in answer.hits][:1],
         "memory": [_file_text(file) for file in MemoryFile.objects.order_by("path")],
@@ -109,7 +117,7 @@ def append_until_told() -> dict[str, Any]:
 
     Each acknowledged entry is a line before.
     """
-    world, number = worlds.shared_worlds(), 0
+    world, number = _world(), 0
     while not select.select([sys.stdin], [], [], 0)[0]:
         new = NewEntry(
             entry_type="harbour.noted", summary=f"Crane {number} was painted"
@@ -157,7 +165,9 @@ def killed_at(name: str, *command: str) -> dict[str, Any]:
 
 def ready() -> dict[str, Any]:
     """Say why it is not ready."""
-    return {"ready": Client().get("/readyz").json()["reasons"]}
+    return {
+        "ready": Client(headers={"host": "localhost"}).get("/readyz").json()["reasons"]
+    }
 
 
 ACTS = {

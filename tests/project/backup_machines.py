@@ -16,6 +16,7 @@ from typing import Any, Final
 import psycopg
 from django.db import connection
 
+from tests import waiting
 from tests.project.source import ROOT
 
 KEY: Final = "a key of the drill, long enough"
@@ -39,13 +40,25 @@ class Machine:
             "CREWSHIP_DATA_DIR": str(folder),
             "CREWSHIP_EMBEDDER": "hashing",
             "CREWSHIP_BACKUP_KEY": KEY,
+            # The people and agents that ``backup_life begin`` made.
+            "DRILL_WORLD": str(folder.with_suffix(".world")),
             "CREWSHIP_LOG_LEVEL": "ERROR",
             "DJANGO_SETTINGS_MODULE": "crewship_memory.settings",
         }
         if url:
             self.env["DATABASE_URL"] = url
 
-    def popen(self, *args: str, **options: Any) -> subprocess.Popen[str]:
+    @contextmanager
+    def writing(self) -> Iterator[list[str]]:
+        """Let another process write meanwhile; yield what it was answered first."""
+        act = ("-m", "tests.project.backup_life", "append")
+        with self._popen(*act, stdin=subprocess.PIPE) as writer:
+            assert writer.stdout is not None and writer.stdin is not None
+            yield [writer.stdout.readline().strip() for _ in range(3)]
+            assert writer.poll() is None
+            writer.communicate(timeout=waiting.LIMIT_SECONDS)
+
+    def _popen(self, *args: str, **options: Any) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, *args],
             cwd=ROOT,
@@ -58,7 +71,7 @@ class Machine:
 
     def run(self, *args: str) -> tuple[int, str, str]:
         """Run Python with arguments; return exit code, output and errors."""
-        process = self.popen(*args)
+        process = self._popen(*args)
         out, err = process.communicate()
         return process.returncode, out, err
 

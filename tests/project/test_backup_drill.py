@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests import waiting
 from tests.project.backup_machines import Machine, new_postgres
 
 pytestmark = pytest.mark.slow
@@ -162,15 +160,8 @@ def test_a_backup_beside_a_writer_is_one_moment(
 ) -> None:
     source = Machine(tmp_path / "source", database=migrated_database)
     source.act("begin")
-    writer = source.popen(
-        "-m", "tests.project.backup_life", "append", stdin=subprocess.PIPE
-    )
-    assert writer.stdout is not None and writer.stdin is not None
-    acknowledged = [writer.stdout.readline().strip() for _ in range(3)]
-    made = source.report("backup", str(tmp_path / "a.backup"))
-    assert writer.poll() is None
-    writer.stdin.close()
-    writer.wait(timeout=waiting.LIMIT_SECONDS)
+    with source.writing() as acknowledged:
+        made = source.report("backup", str(tmp_path / "a.backup"))
     restored = empty(tmp_path, migrated_database)
     report = restored.report("restore", str(tmp_path / "a.backup"))
     assert report["problems"] == [] and made["bodies_missing"] == 0
@@ -191,6 +182,7 @@ def test_from_sqlite_to_postgresql_and_on_to_another(
     """
     with new_postgres() as first, new_postgres() as second:
         one = Machine(tmp_path / "one", url=first)
+        one.env["DRILL_WORLD"] = machines["source"].env["DRILL_WORLD"]
         assert one.report("restore", machines["file"])["problems"] == []
         file = str(tmp_path / "b.backup")
         made = one.report("backup", file)
@@ -214,16 +206,9 @@ def test_a_move_to_postgresql_goes_on_where_it_was_killed(
 ) -> None:
     source: Machine = machines["source"]
     database = source.folder / "crewship.sqlite3"
-    before = source.act("look")
     with new_postgres() as url:
-        writer = source.popen(
-            "-m", "tests.project.backup_life", "append", stdin=subprocess.PIPE
-        )
-        assert writer.stdout is not None and writer.stdin is not None
-        writer.stdout.readline()
-        assert "in use" in source.manage("move_to_postgres", "--to", url, code=1)
-        writer.stdin.close()
-        writer.wait(timeout=waiting.LIMIT_SECONDS)
+        with source.writing():
+            assert "in use" in source.manage("move_to_postgres", "--to", url, code=1)
         before = source.act("look")
         code = source.kill("memory_versions", "move_to_postgres", "--to", url)
         assert code == -signal.SIGKILL

@@ -265,7 +265,8 @@ def test_a_body_goes_nowhere_but_to_its_place(
 def test_a_version_has_the_bytes_that_its_name_says(folder: Path) -> None:
     target = bodies.Target(FileStore(folder / "data/blobs", folder / "data/locks"))
     with pytest.raises(BadBackup, match="other bytes"):
-        target.add({"folder": "blobs", "parts": ["ws_1", "ab", SHA], "last": True}, b"x")
+        parts = ["ws_1", "ab", SHA]
+        target.add({"folder": "blobs", "parts": parts, "last": True}, b"x")
 
 
 @pytest.mark.parametrize(
