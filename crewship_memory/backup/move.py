@@ -73,7 +73,7 @@ def move(url: str, watch: Watch, *, accept: bool = False) -> dict[str, Any]:
 
 
 def _database(url: str) -> BaseDatabaseWrapper:
-    config = dict(environ.Env.db_url_config(url))
+    config = dict(environ.FileAwareEnv.db_url_config(url))
     if config.get("ENGINE") != "django.db.backends.postgresql":
         raise CannotMove(reason="The new database has to be PostgreSQL: postgres://…")
     config["OPTIONS"] = {"connect_timeout": 5}
