@@ -7,11 +7,14 @@ it is served.
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 
 from crewship_memory.backup import (
@@ -52,13 +55,31 @@ def restore(
     """
     if erasures is not None:
         fingerprints.check_folder(erasures)
-    with restore_mark.ours():
+    with _alone(), restore_mark.ours():
         try:
             if source is not None:
                 _load(Reader(Input(source, secret)), watch)
             return finish.finish(watch, erasures=erasures, accept=accept)
         finally:
             installation.forget()
+
+
+class Busy(errors.Conflict):
+    """A server starts, or another restore runs, in the same data folder."""
+
+    code = "data_folder_busy"
+    sentence = "Another restore runs, or a server starts, in this data folder."
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Hold the lock that ``up`` prepares with; raise Busy."""
+    with (Path(settings.DATA_DIR) / "up.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Busy from None
+        yield
 
 
 def _load(reader: Reader, watch: Watch) -> None:

@@ -16,9 +16,10 @@ from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from memory.rules import errors
+from memory.rules.translation import gettext_noop
 
 TABLE: Final = "unfinished_restore"
-REASON: Final = (
+REASON: Final = gettext_noop(
     "A backup is being restored into this database, or a restore was interrupted: run"
     " manage.py restore again. Nothing is served until it has ended."
 )

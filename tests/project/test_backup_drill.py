@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.project.backup_machines import Machine, new_postgres
+from crewship_memory.backup import envelope
+from crewship_memory.backup.envelope import Input
+from crewship_memory.backup.frames import Kind, Reader, Writer
+from tests.project.backup_machines import KEY, Machine, new_postgres
 
 pytestmark = pytest.mark.slow
 FIRST = "Boats need paint every spring"
@@ -153,6 +157,57 @@ def test_a_backup_without_keys_needs_them_in_the_target(
     for path in (source.folder / "keys").iterdir():
         (restored.folder / "keys" / path.name).write_bytes(path.read_bytes())
     assert restored.report("restore", file)["served"]
+
+
+def rewritten(file: str, target: Path, change: Callable[[Any], None]) -> str:
+    """Write a backup again with another header, without the rows that it names not."""
+    secret = KEY.encode()
+    with Path(file).open("rb") as source, envelope.output(target, secret) as output:
+        writer, tables = Writer(output.write), set()
+        for frame in Reader(Input(source, secret)):
+            content = frame.content
+            if frame.kind == Kind.HEADER:
+                change(content)
+                tables = {table["name"] for table in content["tables"]}
+            if frame.kind == Kind.END:
+                content = content | {"sha256": writer.digest.hexdigest()}
+            if frame.kind != Kind.ROWS or content["table"] in tables:
+                writer.put(frame.kind, content, frame.data)
+    return str(target)
+
+
+def test_a_backup_of_an_older_version_is_migrated(
+    machines: dict[str, Any], tmp_path: Path, migrated_database: Path
+) -> None:
+    """Loaded at its own schema, which only a database without tables can have."""
+
+    def age(content: Any) -> None:
+        lacking = {"gdpr_covered_words", "gdpr_export_words", "gdpr_remembered_words"}
+        step = ["gdpr", "0014_covered_words"]
+        content["migrations"].remove(step)
+        content["tables"] = [t for t in content["tables"] if t["name"] not in lacking]
+
+    file = rewritten(machines["file"], tmp_path / "older.backup", age)
+    migrated = Machine(tmp_path / "migrated", database=migrated_database)
+    assert "without tables" in " ".join(
+        migrated.manage("restore", file, code=1).split()
+    )
+    restored = Machine(tmp_path / "restored")
+    report = restored.report("restore", file)
+    assert report["served"] and report["problems"] == []
+    assert restored.act("look")["ready"] == []
+
+
+def test_a_backup_of_a_newer_version_is_refused(
+    machines: dict[str, Any], tmp_path: Path, migrated_database: Path
+) -> None:
+    def renew(content: Any) -> None:
+        content["migrations"].append(["memory", "9999_future"])
+
+    file = rewritten(machines["file"], tmp_path / "newer.backup", renew)
+    restored = Machine(tmp_path / "restored", database=migrated_database)
+    assert "newer version" in restored.manage("restore", file, code=1)
+    assert not restored.act("ready")["ready"]
 
 
 def test_a_backup_beside_a_writer_is_one_moment(
