@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Final
 
 from django.conf import settings
 from django.core.management.base import CommandError
+from django.db import OperationalError
 from django_rich.management import RichCommand
 from rich.console import Console
 
@@ -66,6 +67,8 @@ class Command(RichCommand):
             raise CommandError(error.detail, returncode=DAMAGED) from None
         except errors.AppError as error:
             raise CommandError(error.detail) from None
+        except OperationalError:
+            raise CommandError("The database does not answer, or is locked.") from None
         except OSError as error:
             message = f"Cannot write {file}: {error.strerror}."
             raise CommandError(message) from None

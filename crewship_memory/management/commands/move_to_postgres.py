@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.core.management.base import CommandError
+from django.db import OperationalError
 from django_rich.management import RichCommand
 from rich.console import Console
 
@@ -52,6 +53,8 @@ class Command(RichCommand):
             raise CommandError(error.detail, returncode=DAMAGED) from None
         except errors.AppError as error:
             raise CommandError(error.detail) from None
+        except OperationalError:
+            raise CommandError("The database does not answer, or is locked.") from None
         self.stdout.write(json.dumps(report) if as_json else check.sentence(report))
         if not report["served"]:
             message = "Not served: run it with --accept to serve it all the same."

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.core.management.base import CommandError
+from django.db import OperationalError
 from django_rich.management import RichCommand
 from rich.console import Console
 
@@ -64,6 +65,8 @@ class Command(RichCommand):
             raise CommandError(error.detail, returncode=DAMAGED) from None
         except errors.AppError as error:
             raise CommandError(error.detail) from None
+        except OperationalError:
+            raise CommandError("The database does not answer, or is locked.") from None
         content = report.as_json()
         self.stdout.write(json.dumps(content) if as_json else check.sentence(content))
         if not report.is_served:
