@@ -164,10 +164,9 @@ def killed_at(name: str, *command: str) -> dict[str, Any]:
 
 
 def ready() -> dict[str, Any]:
-    """Say why it is not ready."""
-    return {
-        "ready": Client(headers={"host": "localhost"}).get("/readyz").json()["reasons"]
-    }
+    """Say why it is not ready, and whether a workspace is served."""
+    answer = Client(headers={"host": "localhost"}).get("/readyz").json()
+    return {"ready": answer["reasons"], "is_served": serving.refusal() is None}
 
 
 ACTS = {
