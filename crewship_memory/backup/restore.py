@@ -103,7 +103,8 @@ def _load(reader: Reader, watch: Watch) -> None:
         note = _Load(head, watch).run(frames)
         # Triggers wrote into the logs of changes, which nobody will read.
         target.empty_tables(connection, tables.left_out_here())
-        _check_references()
+        with _references_checked():
+            connection.check_constraints()
     finally:
         connection.enable_constraint_checking()
     rows.reset_sequences(connection, head.tables.values())
@@ -111,9 +112,10 @@ def _load(reader: Reader, watch: Watch) -> None:
     make.step("loaded")
 
 
-def _check_references() -> None:
+@contextmanager
+def _references_checked() -> Iterator[None]:
     try:
-        connection.check_constraints()
+        yield
     except IntegrityError:
         raise BadBackup(
             reason="Rows of the backup refer to rows that it does not have."
@@ -187,7 +189,8 @@ class _Load:
                 yield batch
                 self._watch(name, count, total)
 
-        with transaction.atomic():
+        # PostgreSQL looks at foreign keys here, SQLite at the end.
+        with _references_checked(), transaction.atomic():
             self._counts[name] = rows.insert(connection, table, batches())
 
     def _end(self, content: dict[str, Any]) -> None:

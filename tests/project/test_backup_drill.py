@@ -162,15 +162,15 @@ def test_a_backup_without_keys_needs_them_in_the_target(
     assert restored.report("restore", file)["served"]
 
 
-def rewritten(file: str, target: Path, change: Callable[[Any], None]) -> str:
-    """Write a backup again with another header, without the rows that it names not."""
+def rewritten(file: str, target: Path, change: Callable[[Kind, Any], None]) -> str:
+    """Write a backup again with changed frames, but no rows its header does not name."""
     secret = KEY.encode()
     with Path(file).open("rb") as source, envelope.output(target, secret) as output:
         writer, tables = Writer(output.write), set()
         for frame in Reader(Input(source, secret)):
             content = frame.content
+            change(frame.kind, content)
             if frame.kind == Kind.HEADER:
-                change(content)
                 tables = {table["name"] for table in content["tables"]}
             if frame.kind == Kind.END:
                 content = content | {"sha256": writer.digest.hexdigest()}
@@ -184,7 +184,9 @@ def test_a_backup_of_an_older_version_is_migrated(
 ) -> None:
     """Loaded at its own schema, which only a database without tables can have."""
 
-    def age(content: Any) -> None:
+    def age(kind: Kind, content: Any) -> None:
+        if kind != Kind.HEADER:
+            return
         lacking = {"gdpr_covered_words", "gdpr_export_words", "gdpr_remembered_words"}
         step = ["gdpr", "0014_covered_words"]
         content["migrations"].remove(step)
@@ -204,13 +206,44 @@ def test_a_backup_of_an_older_version_is_migrated(
 def test_a_backup_of_a_newer_version_is_refused(
     machines: dict[str, Any], tmp_path: Path, migrated_database: Path
 ) -> None:
-    def renew(content: Any) -> None:
-        content["migrations"].append(["memory", "9999_future"])
+    def renew(kind: Kind, content: Any) -> None:
+        if kind == Kind.HEADER:
+            content["migrations"].append(["memory", "9999_future"])
 
     file = rewritten(machines["file"], tmp_path / "newer.backup", renew)
     restored = Machine(tmp_path / "restored", database=migrated_database)
     assert "newer version" in restored.manage("restore", file, code=1)
     assert not restored.act("ready")["ready"]
+
+
+def test_what_does_not_verify_is_not_served_before_somebody_accepts_it(
+    machines: dict[str, Any], tmp_path: Path, migrated_database: Path
+) -> None:
+    def forge(kind: Kind, content: Any) -> None:
+        if kind == Kind.ROWS and content["table"] == "journal_entries":
+            for row in content["rows"]:
+                row[:] = [v if v != FIRST else "Boats need no paint" for v in row]
+
+    file = rewritten(machines["file"], tmp_path / "forged.backup", forge)
+    restored = empty(tmp_path, migrated_database)
+    assert "Not served" in restored.manage("restore", file, code=3)
+    answer = restored.act("ready")
+    assert answer["ready"] and not answer["is_served"]
+    report = restored.report("restore", "--accept")
+    assert report["served"] and report["chains"]["breaks"] == 1
+    assert restored.act("ready") == {"ready": [], "is_served": True}
+
+
+def test_rows_that_refer_to_nothing_are_refused(
+    machines: dict[str, Any], tmp_path: Path, migrated_database: Path
+) -> None:
+    def cut(kind: Kind, content: Any) -> None:
+        if kind == Kind.HEADER:
+            content["tables"] = [t for t in content["tables"] if t["name"] != "crews"]
+
+    file = rewritten(machines["file"], tmp_path / "cut.backup", cut)
+    restored = empty(tmp_path, migrated_database)
+    assert "refer to rows" in restored.manage("restore", file, code=2)
 
 
 def test_a_backup_beside_a_writer_is_one_moment(
