@@ -62,6 +62,7 @@ def sentence(report: dict[str, Any]) -> str:
         f"Chains: {chains['entries']} entries, {chains['breaks']} breaks.",
         f"Certificates: {certificates['verified']} of {certificates['count']} verify.",
         f"Recalls: {recalls['same']} of {recalls['asked']} have the same entries.",
+        f"Recalls with the same entry first: {recalls['first']}.",
         f"Erasures carried out again: {erasures['carried_out']} ({again}).",
         f"Erasures are on record until: {erasures['known_until'] or 'none'}.",
         *report["notes"],

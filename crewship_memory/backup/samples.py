@@ -83,19 +83,25 @@ def _hits(workspace_id: str, kind: str, row_id: str) -> list[str]:
 def compare(samples: Sequence[dict[str, Any]]) -> dict[str, int]:
     """Ask the questions again; count those with the same entries in the same order.
 
-    Where one of the entries, or the question itself, was erased since, ``reduced``
-    counts the sample, and it is the same when the entries that are left come again.
+    ``first`` counts those whose best entry that is left comes first again.
+    Where one of the entries was erased since, ``reduced`` counts the sample, and it is
+    the same when the entries that are left come again. A question that was erased
+    itself is not asked.
     """
-    counts = {"asked": len(samples), "same": 0, "reduced": 0}
+    counts = {"asked": 0, "same": 0, "first": 0, "reduced": 0}
     for sample in samples:
         workspace_id, hits = str(sample["workspace_id"]), list(sample["hits"])
-        usable = _usable(workspace_id).filter(pk__in=hits).values_list("pk", flat=True)
-        remaining = [hit for hit in hits if hit in set(usable)]
         kind, row_id = str(sample["kind"]), str(sample["row"])
+        if not _text(workspace_id, kind, row_id).strip():
+            continue
+        usable = _usable(workspace_id).filter(pk__in=hits).values_list("pk", flat=True)
+        usable_ids = set(usable)
+        remaining = [hit for hit in hits if hit in usable_ids]
         hits_now = _hits(workspace_id, kind, row_id)
-        if len(remaining) == len(hits):
-            counts["same"] += hits_now == hits
-        else:
-            counts["reduced"] += 1
-            counts["same"] += not hits_now or set(remaining) <= set(hits_now)
+        is_reduced = len(remaining) < len(hits)
+        is_same = set(remaining) <= set(hits_now) if is_reduced else hits_now == hits
+        counts["asked"] += 1
+        counts["same"] += is_same
+        counts["first"] += hits_now[:1] == remaining[:1]
+        counts["reduced"] += is_reduced
     return counts

@@ -163,7 +163,7 @@ def test_a_backup_without_keys_needs_them_in_the_target(
 
 
 def rewritten(file: str, target: Path, change: Callable[[Kind, Any], None]) -> str:
-    """Write a backup again with changed frames, but no rows its header does not name."""
+    """Write a backup again with changed frames, without rows of unnamed tables."""
     secret = KEY.encode()
     with Path(file).open("rb") as source, envelope.output(target, secret) as output:
         writer, tables = Writer(output.write), set()
