@@ -71,6 +71,8 @@ JOURNAL_KEY = _stored_secret("CREWSHIP_JOURNAL_KEY", "journal.key")
 GATEWAY_KEY = _stored_secret("CREWSHIP_GATEWAY_KEY", "gateway.key")
 # Seals the bundles that are made for a person's request.
 EXPORT_KEY = _stored_secret("CREWSHIP_EXPORT_KEY", "exports.key")
+# Seals backups; never written down here, because it has to outlive this machine.
+BACKUP_KEY = env.str("CREWSHIP_BACKUP_KEY", "")
 
 # ── The web ──────────────────────────────────────────────────────────────────
 DEBUG = env.bool("CREWSHIP_DEBUG", False)

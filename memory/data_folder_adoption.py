@@ -160,7 +160,7 @@ def adopt(reason: str) -> list[str]:
         installation.forget()
         for workspace in Workspace.objects.order_by("number"):
             _record(workspace.pk, reason.strip(), lost_things)
-    _restore_files()
+    restore_files()
     return lost_things
 
 
@@ -220,7 +220,7 @@ def _record(workspace_id: str, reason: str, sentences: list[str]) -> None:
     journal.write([new], by=system(workspace_id, "adopt_data_folder"))
 
 
-def _restore_files() -> None:
+def restore_files() -> None:
     """Restore the live files whose newest version's blob still exists."""
     for file in MemoryFile.objects.exclude(sha256="").iterator():
         owner, place = paths.owner_of(file), paths.place_of(file)

@@ -25,7 +25,9 @@ from gdpr.verification import (
     server_files,
     statements,
 )
+from memory.models import JournalEntry
 from memory.rules import stored_sentences
+from memory.rules.entries import BACKUP_MADE
 
 # ── Not searched ─────────────────────────────────────────────────────────────
 OTHER_WORKSPACES: Final = gettext_noop(
@@ -39,6 +41,10 @@ BACKUPS: Final = gettext_noop(
 BACKUPS_RECTIFIED: Final = gettext_noop(
     "Backups made before this run: by the workspace's setting the last of them expires"
     " on {day}. A restore brings back the text as it was: rectify it again then."
+)
+BACKUPS_RECORDED: Final = gettext_noop(
+    "Backups on record in the journal, of the {days} days before this was issued:"
+    " {count}, the last of {day}."
 )
 # What a correction does not change.
 REQUESTS_STAY: Final = gettext_noop(
@@ -125,7 +131,7 @@ def not_searched(
     if case.kind == CaseKind.ERASURE:
         lines += [_line("forms", sentence) for sentence in forms.NOT_SOUGHT]
     lines.append(_line("other_workspaces", OTHER_WORKSPACES))
-    lines.append(_line("backups", _backups(case, now)))
+    lines += [_line("backups", text) for text in _backups(case, now)]
     lines += [
         _line(name, sentence)
         for name, sentence in registry.OUT_OF_REACH.items()
@@ -157,8 +163,17 @@ def _of_report(sentence: str) -> dict[str, Any]:
     return _line("search", sentence, gap=not is_inherent)
 
 
-def _backups(case: Case, now: datetime) -> str:
+def _backups(case: Case, now: datetime) -> Iterator[str]:
+    """Yield what is known of backups: when the last expires, and which were made."""
     days = privacy_settings.of(case.workspace_id).backup_days
     day = (now + timedelta(days=days)).date()
     is_erasure = case.kind == CaseKind.ERASURE
-    return (BACKUPS if is_erasure else BACKUPS_RECTIFIED).format(day=day)
+    yield (BACKUPS if is_erasure else BACKUPS_RECTIFIED).format(day=day)
+    recorded = JournalEntry.objects.filter(
+        workspace_id=case.workspace_id,
+        entry_type=BACKUP_MADE,
+        ts__gte=now - timedelta(days=days),
+    ).order_by("-ts")
+    if newest := recorded.first():
+        count = recorded.count()
+        yield BACKUPS_RECORDED.format(count=count, days=days, day=newest.ts.date())

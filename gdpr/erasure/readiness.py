@@ -20,6 +20,7 @@ from django.db import DatabaseError, connection
 
 from gdpr.erasure import restored_caches, tombstones
 from gdpr.models import ErasureMark
+from memory.installation import restore_mark
 from memory.models import Workspace
 from memory.rules import errors
 from memory.rules.translation import gettext_noop
@@ -100,6 +101,7 @@ class _State:
     checked_at: float | None = None
     database: tuple[str, int, int] | None = None
     is_replaced: bool = False
+    is_restoring: bool = False
 
 
 _state = _State()
@@ -192,7 +194,9 @@ def _refresh() -> None:
     try:
         if not _is_fresh():
             _watch_database()
-            _look()
+            _state.is_restoring = restore_mark.problem() is not None
+            if not _state.is_restoring:
+                _look()
             _state.checked_at = time.monotonic()
     except (DatabaseError, OSError) as error:
         if _state.checked_at is None:
@@ -214,6 +218,8 @@ def refusal(workspace_id: str = "") -> errors.Unavailable | None:
     _refresh()
     if _state.is_replaced:
         return DatabaseReplaced()
+    if _state.is_restoring:
+        return restore_mark.RestoreUnfinished(retry_after=RETRY_SECONDS)
     if not _state.gaps:
         return None
     ids = [workspace_id] if workspace_id else list(_state.gaps)

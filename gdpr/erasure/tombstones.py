@@ -4,7 +4,8 @@ One file per workspace in ``DATA_DIR/erasures``, one JSON line per record, appen
 synced before anything is erased. A line holds ids, fates and keyed digests of names,
 never text; each has the number following the last one's and a MAC over itself and
 the line before. A line torn by a crash is ignored: what it announced had not
-begun. Keep the folder out of the database's backups, and never restore it.
+begun. A backup has the records up to its end; a restore never replaces a list by a
+shorter one.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ TEMPLATES: Final = (
     *version_1.TEMPLATES,
     limits.BACKUPS,
     limits.BACKUPS_RECTIFIED,
+    limits.BACKUPS_RECORDED,
     limits.RECIPIENTS,
     limits.SEALED_FOR_PROVIDER,
     statement.ERASED,

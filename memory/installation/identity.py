@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from django.conf import settings
 from django.db import DatabaseError
 
-from memory.installation import folders, keys
+from memory.installation import folders, keys, restore_mark
 from memory.installation.folders import FOLDERS
 from memory.installation.keys import BY_NAME
 from memory.models import Installation
@@ -54,6 +54,9 @@ def forget() -> None:
 
 
 def _refresh() -> None:
+    _state.keys_problem = restore_mark.problem()
+    if _state.keys_problem is not None:
+        return
     row = Installation.objects.first()
     if row is None:
         _state.keys_problem = folders.establish()

@@ -23,6 +23,8 @@ SUBJECTS: Final = 50
 SUBJECT_CHARS: Final = 320
 TYPE_PATTERN: Final = r"^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$"
 TYPE_CHARS: Final = 80
+# Certificates count these entries.
+BACKUP_MADE: Final = "installation.backup_made"
 FUTURE_SECONDS: Final = 300
 # An entry's row number in the word index: workspace number, then 40 bits of seq.
 SEQ_BITS: Final = 40

@@ -53,6 +53,8 @@ TESTS: Final = {
     + "test_backups_are_named_with_their_day",
     "gdpr.certificates.limits.BACKUPS_RECTIFIED": _LISTS
     + "test_backups_are_named_with_their_day",
+    "gdpr.certificates.limits.BACKUPS_RECORDED": "tests/project/test_backup_drill.py::"
+    "test_the_certificate_counts_the_backups_on_record",
     "gdpr.certificates.limits.UNREGISTERED": _LISTS
     + "test_what_nobody_registered_stays",
     "gdpr.certificates.limits.LONGER_WORDS": _LISTS + "test_a_longer_word_stays",

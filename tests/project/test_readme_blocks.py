@@ -184,8 +184,8 @@ def test_the_operators_commands(installation: Installation) -> None:
         block.first_line: installation.block(block)
         for block in shell_blocks(pages.OPERATING)
     }
-    assert (installation.checkout / "backup/crewship.sqlite3").stat().st_size > 0
-    assert (installation.checkout / "backup/keys").is_dir()
+    assert (installation.checkout / "crewship.backup").stat().st_size > 0
+    assert (installation.checkout / "restored/keys/journal.key").is_file()
     figures = outputs["curl -s localhost:8000/livez"]
     documented = {
         name

@@ -16,6 +16,7 @@ from django.db.models import F
 from django.test import override_settings
 from django.utils import timezone
 
+from crewship_memory.backup import record
 from crewship_memory.demo import load
 from episodic.consolidation import undo
 from episodic.health import accepted, causes, fixes
@@ -326,6 +327,10 @@ def _folder_adoption(_: World) -> None:
     data_folder_adoption.adopt("the disk was replaced")
 
 
+def _backup_noted(_: World) -> None:
+    record.everywhere(record.MADE, {"backup_id": "bkp_1"}, "backup")
+
+
 def _provider_checked(world: World) -> None:
     parity_runs.run_now(world.acme, "native", by=world.actor("owner"))
 
@@ -424,6 +429,7 @@ SITES: Final[dict[Site, Drive]] = {
     ("memory/records/chain.py", "begin"): operation("save_record"),
     ("memory/accounts/workspaces.py", "_record"): _crew,
     ("memory/data_folder_adoption.py", "_record"): _folder_adoption,
+    ("crewship_memory/backup/record.py", "everywhere"): _backup_noted,
     ("memory/accounts/invitations.py", "_record"): _invited,
     ("memory/workspace_settings/changes.py", "_record"): _settings,
     ("memory/webhooks.py", "_record"): _webhook,

@@ -35,7 +35,7 @@ from crewship_memory.startup_progress import Progress
 from gdpr.erasure import catch_up
 from memory import freed_memory
 from memory.installation import identity as installation
-from memory.installation import schema_version
+from memory.installation import restore_mark, schema_version
 from memory.models import User
 
 
@@ -73,6 +73,8 @@ def collect_static() -> None:
 
 def migrate(step: Progress) -> None:
     """Apply migrations; refuse a database that is too new or too old for this code."""
+    if restore_mark.exists():
+        raise CommandError(restore_mark.REASON)
     if names := schema_version.unknown():
         raise CommandError(schema_version.refusal(names).detail)
     if steps := schema_version.missing_steps():
