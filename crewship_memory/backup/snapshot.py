@@ -17,6 +17,7 @@ import psycopg
 from django.db import connection, connections
 from psycopg import sql
 
+from crewship_memory.backup import vectors
 from crewship_memory.backup.tables import Column, Table
 from memory.rules import errors
 
@@ -94,8 +95,12 @@ class _Postgres(Snapshot):
         return int(self._database.execute(query).fetchall()[0][0])
 
     def rows(self, table: Table) -> Iterator[Row]:
+        expressions = [_expression(column) for column in table.columns]
+        vector = vectors.place(table)
+        if vector is not None:
+            expressions[vector] = vectors.SENT
         query = sql.SQL("SELECT {} FROM {} ORDER BY {}").format(
-            sql.SQL(", ").join(map(_expression, table.columns)),
+            sql.SQL(", ").join(expressions),
             sql.Identifier(table.name),
             sql.Identifier(table.key),
         )
@@ -104,7 +109,8 @@ class _Postgres(Snapshot):
             cursor.itersize = FETCH
             cursor.execute(query)
             for row in cursor:
-                yield _without_zeros(row, moments) if moments else row
+                values = _without_zeros(row, moments) if moments else row
+                yield values if vector is None else _with_vector(values, vector)
 
     def select(self, statement: str, params: Sequence[Any] = ()) -> list[Row]:
         return self._database.execute(statement.encode(), list(params)).fetchall()
@@ -113,6 +119,10 @@ class _Postgres(Snapshot):
 def _expression(column: Column) -> sql.Composable:
     pattern = _AS_TEXT.get(column.kind, "{}")
     return sql.SQL(pattern).format(sql.Identifier(column.name))
+
+
+def _with_vector(row: Row, place: int) -> Row:
+    return (*row[:place], vectors.plain(row[place]), *row[place + 1 :])
 
 
 def _without_zeros(row: Row, places: Sequence[int]) -> Row:

@@ -12,12 +12,16 @@ from django.db import connection, models
 # What is worked out again, or of one machine and moment; by label, with the reason.
 LEFT_OUT: Final = {
     "memory.EntryWords": "The words of entries: written again from the entries.",
+    "memory.WordCount": "How many entries hold a word: counted again when asked for.",
+    "memory.WorkerProcess": "The processes that run.",
     "memory.WordChange": "A log for processes that run.",
     "episodic.EmbeddingChange": "A log for processes that run.",
     "gdpr.ForgetOrder": "A log for processes that run.",
     "gdpr.LiveProcess": "The processes that run.",
     "sessions.Session": "Who is signed in: everybody signs in again.",
 }
+# PostgreSQL has vectors apart from the embeddings whose rows they are in here.
+POSTGRES_TABLES: Final = ("journal_vectors", "journal_vector_counts")
 _KINDS: Final[tuple[tuple[type[models.Field[Any, Any]], str], ...]] = (
     (models.BooleanField, "bool"),
     (models.DateTimeField, "moment"),
@@ -98,5 +102,5 @@ def all_tables() -> list[Table]:
 def left_out_here() -> list[str]:
     """Return the tables that a restore leaves empty, if the database has them."""
     names = set(connection.introspection.table_names())
-    labels = (apps.get_model(label)._meta.db_table for label in LEFT_OUT)
-    return [name for name in labels if name in names]
+    listed = [apps.get_model(label)._meta.db_table for label in LEFT_OUT]
+    return [name for name in (*listed, *POSTGRES_TABLES) if name in names]
