@@ -187,6 +187,12 @@ def _database() -> dict[str, Any]:
 
 
 DATABASES = {"default": _database()}
+# Where the bytes of memory files, bundles and keys are; see memory/stored_files/.
+BODIES = _one_of(
+    "CREWSHIP_BODIES",
+    "folder" if DATABASES["default"]["ENGINE"].endswith("sqlite3") else "database",
+    ("folder", "database"),
+)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 MIGRATION_MODULES: dict[str, str] = {}
 
