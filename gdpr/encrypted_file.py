@@ -86,6 +86,14 @@ class Sealer:
 
 
 @contextmanager
+def sealed_into(target: BinaryIO, key: bytes) -> Iterator[Sealer]:
+    """Yield a sealer; after the block the whole file is in the target."""
+    sealer = Sealer(target, key)
+    yield sealer
+    sealer.close()
+
+
+@contextmanager
 def sealed(path: Path, key: bytes) -> Iterator[Sealer]:
     """Yield a sealer; after the block its file is in place, synced.
 

@@ -50,6 +50,8 @@ def _clean_environment() -> None:
             del os.environ[name]
     os.environ["CREWSHIP_DATA_DIR"] = str(DATA_DIR)
     os.environ["CREWSHIP_EMBEDDER"] = "hashing"
+    # Tests edit memory files by hand; those about rows choose the database themselves.
+    os.environ["CREWSHIP_BODIES"] = "folder"
     os.environ["DJANGO_SETTINGS_MODULE"] = "crewship_memory.settings"
 
 

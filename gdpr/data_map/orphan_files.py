@@ -21,9 +21,10 @@ from memory.stored_files.store import RawFile
 
 
 class OrphanFiles(Holder):
-    """Files below ``files`` and ``blobs`` that no row refers to."""
+    """Files of the trees ``files`` and ``blobs`` that no row refers to."""
 
     name, title = "strays", gettext_noop("Files that nothing points to")
+    tables = ("memory.StoredFile",)
     files = ("files", "blobs")
     trace = gettext_noop("file")
 

@@ -199,11 +199,16 @@ def mismatch(installation_id: str) -> str | None:
 def record(installation_id: str) -> None:
     """Store the fingerprints of the keys that this process has."""
     for key in KEYS:
-        KeyFingerprint.objects.update_or_create(
-            name=key.name,
-            defaults={
-                "fingerprint": key_files.fingerprint(
-                    key.name, value(key), installation_id
-                )
-            },
-        )
+        _record(key, installation_id)
+
+
+def record_secret(installation_id: str) -> None:
+    """Store the fingerprint of the key that signs sessions."""
+    _record(BY_NAME["secret"], installation_id)
+
+
+def _record(key: Key, installation_id: str) -> None:
+    fingerprint = key_files.fingerprint(key.name, value(key), installation_id)
+    KeyFingerprint.objects.update_or_create(
+        name=key.name, defaults={"fingerprint": fingerprint}
+    )

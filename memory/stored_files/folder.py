@@ -216,13 +216,18 @@ class FileStore(LockFiles):
                 yield (*parts, name)
 
     def raw(self, parts: Sequence[str] = ()) -> Iterator[RawFile]:
-        """Yield every plain file below a folder, hidden and temporary ones as well."""
+        """Yield every plain file below a folder, hidden and temporary ones as well.
+
+        The mark of the installation is no file of the tree.
+        """
         self.check()
         for folder, _, names in os.walk(self.root.joinpath(*parts), followlinks=False):
             for name in sorted(names):
                 path = Path(folder) / name
+                below = path.relative_to(self.root).parts
+                if below == (key_files.MARK,):
+                    continue
                 if path.is_file() and not path.is_symlink():
-                    below = path.relative_to(self.root).parts
                     yield RawFile(
                         self.root.name, below, path.read_bytes, partial(_unlink, path)
                     )
