@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +21,7 @@ from memory.stored_files.database import DatabaseStore
 
 # An encrypted bundle that is larger waits on this machine's disk to be stored.
 SPOOL: Final = 8 * 1024 * 1024
+PIECE: Final = 1024 * 1024
 
 
 def folder() -> Path:
@@ -61,9 +64,31 @@ def opened(export: Export) -> BinaryIO:
 def erase(export: Export) -> None:
     """Delete every byte of a bundle, also half-written ones."""
     if bodies.in_database():
+        erase_at(export, bodies.DATABASE)
+    erase_at(export, bodies.FOLDER)
+
+
+def erase_at(export: Export, place: str) -> None:
+    """Delete every byte of a bundle at one place."""
+    if place == bodies.DATABASE:
         _rows().remove_below(parts(export))
+        return
     for file in _parts_on_disk(export):
         file.unlink(missing_ok=True)
+
+
+def write(path: Path, source: BinaryIO) -> None:
+    """Write a bundle that is encrypted already, atomically and synced."""
+    with encrypted_file.replaced(path) as target:
+        shutil.copyfileobj(source, target)
+
+
+def digest(file: BinaryIO) -> str:
+    """Return the SHA-256 of a bundle's encrypted bytes."""
+    state = hashlib.sha256()
+    while data := file.read(PIECE):
+        state.update(data)
+    return state.hexdigest()
 
 
 def _parts_on_disk(export: Export) -> list[Path]:

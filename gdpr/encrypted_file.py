@@ -95,7 +95,14 @@ def sealed_into(target: BinaryIO, key: bytes) -> Iterator[Sealer]:
 
 @contextmanager
 def sealed(path: Path, key: bytes) -> Iterator[Sealer]:
-    """Yield a sealer; after the block its file is in place, synced.
+    """Yield a sealer; after the block its file is in place, synced."""
+    with replaced(path) as file, sealed_into(file, key) as sealer:
+        yield sealer
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file to write; after the block it is in place, synced.
 
     Until then there is only ``<name>.<random>.part``; a fault deletes it, a killed
     process leaves it.
@@ -105,9 +112,7 @@ def sealed(path: Path, key: bytes) -> Iterator[Sealer]:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
         with os.fdopen(os.open(part, flags, 0o600), "wb") as file:
-            sealer = Sealer(file, key)
-            yield sealer
-            sealer.close()
+            yield file
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)

@@ -7,6 +7,7 @@ what is there and equal is not copied again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -196,9 +197,7 @@ def _copy(mover: Mover, to: str, report: Report, watch: Progress) -> int:
 
 
 def _unmoved(remaining: list[str]) -> str:
-    kinds = ", ".join(
-        f"{remaining.count(kind)} × {kind}" for kind in sorted({*remaining})
-    )
+    kinds = ", ".join(f"{kind} {number}" for kind, number in Counter(remaining).items())
     return (
         f"{len(remaining)} files could not be moved ({kinds}): they belong to no"
         " workspace, are links or are too large. Remove them or put them right, and run"

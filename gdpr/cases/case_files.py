@@ -23,6 +23,7 @@ from memory.stored_files import pieces, trees
 FOLDER: Final = "erasures"
 NAMES: Final = "names"
 WORDS: Final = "words"
+UNLIMITED: Final = 1 << 62
 _LENGTH: Final = 4
 # A record's length in its file does not count the nonce that it begins with.
 _NONCE: Final = 12
@@ -49,9 +50,23 @@ class CaseFiles(Protocol):
     def remove(self, *endings: str) -> None:
         """Delete files durably, also those that a killed runner deleted."""
 
+    def put_sealed_names(self, data: bytes) -> None:
+        """Write a file of names that is encrypted already."""
+
+    def exists(self) -> bool:
+        """Whether there is a file of the case."""
+
+    def content(self) -> tuple[bytes | None, list[bytes]]:
+        """Return the file of names and the records of the file of words, sorted."""
+
 
 def of(case: Case) -> CaseFiles:
-    return _Rows(case) if bodies.in_database() else _Folder(case)
+    return at(case, bodies.DATABASE if bodies.in_database() else bodies.FOLDER)
+
+
+def at(case: Case, place: str) -> CaseFiles:
+    """Return the files of a case in the data folder, or in the database."""
+    return _Rows(case) if place == bodies.DATABASE else _Folder(case)
 
 
 def path_of(case: Case, ending: str) -> Path:
@@ -59,8 +74,24 @@ def path_of(case: Case, ending: str) -> Path:
     return Path(settings.DATA_DIR) / FOLDER / f"{case.id}.{ending}"
 
 
+class _Both:
+    """What is the same at both places."""
+
+    def names(self) -> bytes | None:
+        raise NotImplementedError
+
+    def records(self) -> Iterator[bytes]:
+        raise NotImplementedError
+
+    def content(self) -> tuple[bytes | None, list[bytes]]:
+        return self.names(), sorted(self.records())
+
+    def exists(self) -> bool:
+        return self.content() != (None, [])
+
+
 # ── In the data folder ───────────────────────────────────────────────────────
-class _Folder:
+class _Folder(_Both):
     def __init__(self, case: Case) -> None:
         self._case = case
 
@@ -73,6 +104,10 @@ class _Folder:
     def put_names(self, content: bytes, key: bytes) -> None:
         with encrypted_file.sealed(path_of(self._case, NAMES), key) as sealer:
             sealer.write(content)
+
+    def put_sealed_names(self, data: bytes) -> None:
+        with encrypted_file.replaced(path_of(self._case, NAMES)) as file:
+            file.write(data)
 
     def records(self) -> Iterator[bytes]:
         try:
@@ -121,7 +156,7 @@ def _whole(data: bytes) -> Iterator[bytes]:
 
 
 # ── In the database ──────────────────────────────────────────────────────────
-class _Rows:
+class _Rows(_Both):
     def __init__(self, case: Case) -> None:
         self._tree = trees.database(trees.CASE_FILES)
         self._parts = (case.workspace_id, case.id)
@@ -137,8 +172,10 @@ class _Rows:
         target = io.BytesIO()
         with encrypted_file.sealed_into(target, key) as sealer:
             sealer.write(content)
-        target.seek(0)
-        pieces.put(self._tree, (*self._parts, NAMES), target)
+        self.put_sealed_names(target.getvalue())
+
+    def put_sealed_names(self, data: bytes) -> None:
+        pieces.put(self._tree, (*self._parts, NAMES), io.BytesIO(data))
 
     def records(self) -> Iterator[bytes]:
         for file in self._tree.raw((*self._parts, WORDS)):

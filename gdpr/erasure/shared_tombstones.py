@@ -119,6 +119,14 @@ def _mirror(workspace_id: str) -> bool:
     return is_changed
 
 
+def mirror_one(workspace_id: str) -> bool:
+    """Bring a workspace's table and file to the same records; raise Damaged."""
+    if not Workspace.objects.filter(pk=workspace_id).exists():
+        return False
+    with trees.locks().locked(f"erasures:{workspace_id}"):
+        return _merge(workspace_id)
+
+
 def _merge(workspace_id: str) -> bool:
     """Add to each side what only the other has; the caller holds the lock."""
     stored, before = _lines(workspace_id), tombstones.lines(workspace_id)

@@ -11,6 +11,7 @@ from django.db import connections
 
 from crewship_memory import healthz, server
 from crewship_memory.wsgi import application
+from gdpr.erasure import record_copies
 from memory.installation import schema_version
 
 
@@ -43,6 +44,7 @@ class Command(BaseCommand):
             listener = server.bind(address)
             server.allow(address)
             connections.close_all()
+            record_copies.keep()
             server.serve(address, listener, application)
         except server.PortTaken as error:
             raise CommandError(str(error)) from None

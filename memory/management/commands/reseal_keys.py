@@ -1,4 +1,4 @@
-"""``manage.py reseal_keys``: another CREWSHIP_SECRET_KEY, and the keys sealed with it."""
+"""``manage.py reseal_keys``: another CREWSHIP_SECRET_KEY for the sealed keys."""
 
 from __future__ import annotations
 
