@@ -51,7 +51,7 @@ def _clean_environment() -> None:
     os.environ["CREWSHIP_DATA_DIR"] = str(DATA_DIR)
     os.environ["CREWSHIP_EMBEDDER"] = "hashing"
     # Tests edit memory files by hand; those about rows choose the database themselves.
-    os.environ["CREWSHIP_BODIES"] = os.environ.get("TESTS_BODIES", "folder")
+    os.environ["CREWSHIP_BODIES"] = "folder"
     os.environ["DJANGO_SETTINGS_MODULE"] = "crewship_memory.settings"
 
 

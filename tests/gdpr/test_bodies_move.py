@@ -20,8 +20,8 @@ from gdpr.models import ErasureLine, ExportState
 from memory import bodies_move
 from memory.files import reading, versions, writer
 from memory.installation import identity as installation
-from memory.installation import keys, sealed_keys
-from memory.models import Installation, JournalEntry, StoredFile
+from memory.installation import keys
+from memory.models import Installation, JournalEntry, SealedKey, StoredFile
 from memory.stored_files import trees
 from tests.gdpr import erasing
 from tests.gdpr.test_shared_tombstones import record
@@ -111,7 +111,7 @@ def test_everything_is_moved_and_back_and_nothing_is_lost(
     assert "manage.py move_bodies --apply" in str(installation.problem())
     _moved()
     assert not StoredFile.objects.exists()
-    assert not sealed_keys.SealedKey.objects.exists()
+    assert not SealedKey.objects.exists()
     assert _state(world, lived_in) == before
     kit.write(world, "- coffee\n")
 

@@ -18,7 +18,7 @@ from gdpr.verification.byte_search import Finder
 from memory.files import reading
 from memory.installation import identity as installation
 from memory.installation import sealed_keys
-from memory.models import Installation, StoredFile
+from memory.models import Installation, SealedKey, StoredFile
 from memory.stored_files import trees
 from tests.gdpr import erasing
 from tests.gdpr import kit as gdpr_kit
@@ -145,7 +145,7 @@ def test_search_terms_are_sealed_rows_until_they_are_dropped(world: World) -> No
 
 def test_a_signing_key_is_sealed_and_signs_again(world: World, settings: Any) -> None:
     row, private = signing_keys.current()
-    sealed = sealed_keys.SealedKey.objects.get(name=f"certificates-{row.key_id}")
+    sealed = SealedKey.objects.get(name=f"certificates-{row.key_id}")
     assert "PRIVATE" not in sealed.sealed
     assert signing_keys.current()[1].private_bytes_raw() == private.private_bytes_raw()
     sealed.sealed = sealed.sealed[:-8] + "AAAAAAA="
