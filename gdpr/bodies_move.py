@@ -17,7 +17,7 @@ from memory.bodies_move import Mover, NotMoved, other
 from memory.installation import bodies, key_files, sealed_keys
 from memory.stored_files import pieces, trees
 
-CHANGED: Final = "A file arrived with other bytes."
+OTHER_BYTES: Final = "A file arrived with other bytes."
 
 
 # ── Signing keys ─────────────────────────────────────────────────────────────
@@ -78,7 +78,7 @@ def _copy_bundle(name: str, to: str) -> bool:
         else:
             bundle_files.write(bundle_files.path(export), source)
     if _digest(export, to) != _digest(export, other(to)):
-        raise NotMoved(reason=CHANGED)
+        raise NotMoved(reason=OTHER_BYTES)
     return True
 
 
@@ -110,7 +110,7 @@ def _copy_case_files(name: str, to: str) -> bool:
     for record in records:
         target.add_record(record, case_files.UNLIMITED)
     if source.content() != target.content():
-        raise NotMoved(reason=CHANGED)
+        raise NotMoved(reason=OTHER_BYTES)
     return True
 
 

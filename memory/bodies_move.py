@@ -122,8 +122,8 @@ def _tree_mover(title: str, tree: str) -> Mover:
     def copy(name: str, to: str) -> bool:
         parts = tuple(name.split("/"))
         source, target = _store(tree, other(to)), _store(tree, to)
-        stored, there = source.read(parts), target.read(parts)
-        if stored is None or (there is not None and there == stored):
+        stored, present = source.read(parts), target.read(parts)
+        if stored is None or present == stored:
             return False
         target.write(parts, stored.data)
         arrived = target.read(parts)

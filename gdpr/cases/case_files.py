@@ -74,7 +74,7 @@ def path_of(case: Case, ending: str) -> Path:
     return Path(settings.DATA_DIR) / FOLDER / f"{case.id}.{ending}"
 
 
-class _Both:
+class _Files:
     """What is the same at both places."""
 
     def names(self) -> bytes | None:
@@ -91,7 +91,7 @@ class _Both:
 
 
 # ── In the data folder ───────────────────────────────────────────────────────
-class _Folder(_Both):
+class _Folder(_Files):
     def __init__(self, case: Case) -> None:
         self._case = case
 
@@ -111,7 +111,7 @@ class _Folder(_Both):
 
     def records(self) -> Iterator[bytes]:
         try:
-            yield from _whole(path_of(self._case, WORDS).read_bytes())
+            yield from _complete_records(path_of(self._case, WORDS).read_bytes())
         except FileNotFoundError:
             return
 
@@ -131,7 +131,7 @@ class _Folder(_Both):
         if not path.exists():
             return
         data = path.read_bytes()
-        length = sum(_LENGTH + len(record) for record in _whole(data))
+        length = sum(_LENGTH + len(record) for record in _complete_records(data))
         if length < len(data):
             os.truncate(path, length)
 
@@ -144,7 +144,7 @@ class _Folder(_Both):
             encrypted_file.sync(folder)
 
 
-def _whole(data: bytes) -> Iterator[bytes]:
+def _complete_records(data: bytes) -> Iterator[bytes]:
     at = 0
     while at + _LENGTH <= len(data):
         length = int.from_bytes(data[at : at + _LENGTH], "big")
@@ -156,7 +156,7 @@ def _whole(data: bytes) -> Iterator[bytes]:
 
 
 # ── In the database ──────────────────────────────────────────────────────────
-class _Rows(_Both):
+class _Rows(_Files):
     def __init__(self, case: Case) -> None:
         self._tree = trees.database(trees.CASE_FILES)
         self._parts = (case.workspace_id, case.id)

@@ -32,7 +32,7 @@ Signature = tuple[object, ...]
 class _State:
     """What this process last brought to the same records, and what is damaged."""
 
-    same: dict[str, Signature] = field(default_factory=dict)
+    compared: dict[str, Signature] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)
 
 
@@ -60,8 +60,8 @@ def _store(workspace_id: str, lines: Iterable[str], after: int) -> None:
     )
 
 
-def _table_signatures(**which: str) -> dict[str, Signature]:
-    rows = ErasureLine.objects.filter(**which).order_by().values("workspace_id")
+def _table_signatures(**conditions: str) -> dict[str, Signature]:
+    rows = ErasureLine.objects.filter(**conditions).order_by().values("workspace_id")
     states = rows.annotate(count=Count("pk"), last=Max("pk"))
     return {row["workspace_id"]: (row["count"], row["last"]) for row in states}
 
@@ -98,8 +98,10 @@ def mirror() -> int:
     if not bodies.in_database() or installation.problem() is not None:
         return 0
     states = signatures()
-    changed = [home for home, state in states.items() if _state.same.get(home) != state]
-    homes = Workspace.objects.filter(pk__in=changed).values_list("pk", flat=True)
+    homes_to_merge = [
+        home for home, state in states.items() if _state.compared.get(home) != state
+    ]
+    homes = Workspace.objects.filter(pk__in=homes_to_merge).values_list("pk", flat=True)
     return sum(_mirror(home) for home in homes)
 
 
@@ -114,7 +116,7 @@ def _mirror(workspace_id: str) -> bool:
         return False
     file = tombstones.signatures().get(workspace_id)
     table = _table_signatures(workspace_id=workspace_id).get(workspace_id)
-    _state.same[workspace_id] = (file, table)
+    _state.compared[workspace_id] = (file, table)
     _state.faults.pop(workspace_id, None)
     return is_changed
 
@@ -134,11 +136,11 @@ def _merge(workspace_id: str) -> bool:
         return False
     table, mac = tombstones.checked_chain(stored)
     tombstones.add(workspace_id, table)
-    known = {tombstones.identity(record) for record in table}
+    identities = {tombstones.identity(record) for record in table}
     absent = [
         record
         for record in tombstones.read(workspace_id)
-        if tombstones.identity(record) not in known
+        if tombstones.identity(record) not in identities
     ]
     signed = tombstones.signed(absent, mac, len(table))
     _store(workspace_id, (line.decode() for _, line in signed), len(table))

@@ -173,17 +173,19 @@ def announce(record: Record) -> Record:
     The caller may not erase anything before this returns.
     """
     add(record.workspace_id, [record])
-    same = identity(record)
-    return next(row for row in read(record.workspace_id) if identity(row) == same)
+    own_identity = identity(record)
+    return next(
+        row for row in read(record.workspace_id) if identity(row) == own_identity
+    )
 
 
 def add(workspace_id: str, records: Iterable[Record]) -> int:
     """Append the records that a file has not, synced; return how many."""
     with _locked(workspace_id) as path:
         chain, mac = checked_chain(_lines(path))
-        known = {identity(record) for record in chain}
+        identities = {identity(record) for record in chain}
         absent = {identity(record): record for record in reversed(list(records))}
-        fresh = [record for same, record in absent.items() if same not in known]
+        fresh = [record for key, record in absent.items() if key not in identities]
         signed_lines = list(signed(reversed(fresh), mac, len(chain)))
         if signed_lines:
             _append(path, b"".join(line + b"\n" for _, line in signed_lines))

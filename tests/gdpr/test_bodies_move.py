@@ -57,23 +57,23 @@ def _turn_to(place: str, settings: Any) -> None:
     installation.forget()
 
 
-def _state(world: World, there: dict[str, Any]) -> dict[str, Any]:
+def _state(world: World, contents: dict[str, Any]) -> dict[str, Any]:
     """Return everything that a move has to keep."""
-    bundle = export.read(there["bundle"], by=world.actor("compliance"))
+    bundle = export.read(contents["bundle"], by=world.actor("compliance"))
     owner, place = kit.owner(world), kit.place("AGENT.md")
     return {
         "text": reading.read(owner, place, by=world.actor("ada")).text,
         "versions": [versions.read(row) for row in versions.log(kit.row(world))],
         "bundle": b"".join(bundle),
-        "names": sealed_names.get(there["case"]),
-        "words": sealed_names.words(there["case"]).strings,
+        "names": sealed_names.get(contents["case"]),
+        "words": sealed_names.words(contents["case"]).strings,
         "records": [row.case_id for row in tombstones.read(world.acme.id)],
         "signing": signing_keys.current()[0].key_id,
         "keys": {key.name: keys.value(key) for key in keys.KEYS},
     }
 
 
-def _moved() -> str:
+def _run_command() -> str:
     out = StringIO()
     call_command("move_bodies", apply=True, stdout=out)
     return out.getvalue()
@@ -88,12 +88,12 @@ def test_everything_is_moved_and_back_and_nothing_is_lost(
     _turn_to("database", settings)
     with pytest.raises(installation.NotReady, match="move_bodies --apply"):
         reading.read(kit.owner(world), kit.place("AGENT.md"), by=world.actor("ada"))
-    out = _moved()
+    out = _run_command()
     assert "memory files: 1 copied and compared" in out
     assert "versions: 2 copied and compared" in out
     assert _state(world, lived_in) == before
-    for gone in ("files/acme", "blobs", "exports"):
-        files = [path for path in (folder / gone).rglob("*") if path.is_file()]
+    for folder_name in ("files/acme", "blobs", "exports"):
+        files = [path for path in (folder / folder_name).rglob("*") if path.is_file()]
         assert [path for path in files if path.name != "installation.id"] == []
     # Without the key files: another machine has none.
     for key in keys.KEYS:
@@ -104,12 +104,12 @@ def test_everything_is_moved_and_back_and_nothing_is_lost(
         path.unlink()
     installation.forget()
     assert _state(world, lived_in) == before
-    moved = JournalEntry.objects.filter(entry_type="installation.bodies_moved")
-    assert moved.filter(workspace=world.acme).count() == 1
+    entries = JournalEntry.objects.filter(entry_type="installation.bodies_moved")
+    assert entries.filter(workspace=world.acme).count() == 1
 
     _turn_to("folder", settings)
     assert "manage.py move_bodies --apply" in str(installation.problem())
-    _moved()
+    _run_command()
     assert not StoredFile.objects.exists()
     assert not SealedKey.objects.exists()
     assert _state(world, lived_in) == before
@@ -180,7 +180,7 @@ def test_what_arrives_with_other_bytes_stops_the_move(
     )
     _turn_to("database", settings)
     with pytest.raises(CommandError, match="arrived with other bytes"):
-        _moved()
+        _run_command()
     assert Installation.objects.get().bodies == "folder"
     assert kit.on_disk(world).exists()
 
@@ -191,7 +191,7 @@ def test_a_file_that_belongs_to_no_workspace_is_named_and_nothing_is_deleted(
     stray = kit.put(Path(live_settings.DATA_DIR) / "files" / "gone" / "x.md", "x")
     _turn_to("database", settings)
     with pytest.raises(CommandError, match="1 files could not be moved"):
-        _moved()
+        _run_command()
     assert Installation.objects.get().bodies == "folder"
     assert kit.on_disk(world).exists() and stray.exists()
 
@@ -200,7 +200,7 @@ def test_a_move_brings_the_records_into_the_table(
     world: World, lived_in: dict[str, Any], settings: Any
 ) -> None:
     _turn_to("database", settings)
-    _moved()
+    _run_command()
     assert ErasureLine.objects.filter(workspace=world.acme).count() == 1
     assert shared_tombstones.mirror() == 0
     assert bundle_files.exists(lived_in["bundle"])

@@ -63,7 +63,7 @@ def test_an_erasure_leaves_no_row_of_a_file_that_names_the_person(
     for name in (erasing.MAIL, erasing.NAME, erasing.WORD):
         assert name.encode() not in bodies
     assert b"- Boats" in bodies
-    remains = case.result["verification"]["remains"]
+    remains = case.result["residue"]["remains"]
     assert statements.ROWS_OF_FILES in remains
     certificate = Certificate.objects.get(case=case)
     assert certificates.verify(certificate.document).valid
@@ -101,8 +101,8 @@ def test_a_word_of_a_file_that_stays_is_no_trace(world: World) -> None:
     MemoryVersion.objects.filter(number=1).delete()
     finder = Finder({erasing.WORD.encode()})
     # A blob without a version stays for nobody.
-    found = expected_words.shared_patterns(finder, expected_words.KnownFiles())
-    assert found == set()
+    patterns = expected_words.shared_patterns(finder, expected_words.KnownFiles())
+    assert patterns == set()
 
 
 def test_a_bundle_is_encrypted_rows_and_goes_with_its_expiry(world: World) -> None:

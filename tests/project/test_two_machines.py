@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import httpx
 import psycopg
@@ -25,11 +26,10 @@ from tests.memory.files.kit import POISON
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 MANAGE: Final = settings.BASE_DIR / "manage.py"
 TOKEN: Final = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
-PASSWORD: Final = "correct horse battery staple"
-MAIL: Final = "admin@example.com"
+ACCOUNT: Final = ("--workspace", "harbour", "--email", "admin@example.com")
 PERSON: Final = "maria.keller@canary.example"
 SECRET: Final = secrets.token_urlsafe(48)
-EACH: Final = 10
+APPENDS: Final = 10
 
 
 class Machine:
@@ -51,7 +51,6 @@ class Machine:
             "DATABASE_URL": database,
             # Nobody listens there: what Redis is for is not proved here.
             "REDIS_URL": "redis://127.0.0.1:1/0",
-            "PASSWORD": PASSWORD,
         }
 
     def manage(self, *args: str, code: int = 0) -> str:
@@ -151,11 +150,10 @@ def machines(database: str, tmp_path: Path) -> Iterator[tuple[Machine, Machine]]
 
 def _issued(machine: Machine) -> tuple[Caller, Caller]:
     """Return an agent's and an admin's client, of a new workspace."""
-    who = ("--workspace", "harbour", "--email", MAIL)
-    machine.manage("bootstrap", *who, "--password-env", "PASSWORD", "--json")
+    machine.manage("bootstrap", *ACCOUNT)
     place = ("--workspace", "harbour", "--create", "--json")
     agent = machine.manage("issue_key", *place, "--crew", "dock", "--agent", "ada")
-    admin = machine.manage("issue_key", *who, "--json")
+    admin = machine.manage("issue_key", *ACCOUNT, "--json")
     return Caller(json.loads(agent)["key"]), Caller(json.loads(admin)["key"])
 
 
@@ -202,14 +200,14 @@ def writes_on_one_are_read_and_searched_on_the_other(
 def writes_from_both_ends_make_one_chain(
     agent: Caller, first: Machine, second: Machine
 ) -> None:
-    places = [(place, n) for n in range(EACH) for place in (first, second)]
+    places = [(place, n) for n in range(APPENDS) for place in (first, second)]
     with ThreadPoolExecutor(4) as threads:
-        written = list(
+        answers = list(
             threads.map(
                 lambda at: agent.append(at[0], f"- line {at[1]} of {at[0].url}"), places
             )
         )
-    assert all(answer["ok"] for answer in written), written
+    assert all(answer["ok"] for answer in answers), answers
     lines = agent.text(first).splitlines()
     for place, n in places:
         assert lines.count(f"- line {n} of {place.url}") == 1
@@ -218,7 +216,7 @@ def writes_from_both_ends_make_one_chain(
     assert [row["number"] for row in rows] == list(range(1, len(rows) + 1))
     assert [row["parent"] for row in rows] == [None, *(r["number"] for r in rows[:-1])]
     assert [row["lines"] for row in rows] == list(range(1, len(rows) + 1))
-    assert len(rows) == 2 + 2 * EACH
+    assert len(rows) == 2 + 2 * APPENDS
 
 
 CHAIN: Final = """
@@ -253,16 +251,18 @@ def held_on_one_and_released_on_the_other(
 
 
 def a_session_of_one_is_one_of_the_other(first: Machine, second: Machine) -> None:
-    with httpx.Client(follow_redirects=True, timeout=waiting.LIMIT_SECONDS) as browser:
-        page = browser.get(f"{first.url}/accounts/login/")
-        token = TOKEN.search(page.text)
+    link = json.loads(first.manage("bootstrap", *ACCOUNT, "--json"))["login_link"]
+    path = urlsplit(link).path
+    with httpx.Client(timeout=waiting.LIMIT_SECONDS) as browser:
+        token = TOKEN.search(browser.get(f"{first.url}{path}").text)
         assert token is not None
-        form = {"login": MAIL, "password": PASSWORD}
-        form |= {"csrfmiddlewaretoken": token.group(1)}
-        answer = browser.post(f"{first.url}/accounts/login/", data=form)
-        assert answer.status_code == 200
-        home = browser.get(f"{second.url}/", follow_redirects=False)
-        assert home.status_code == 200 or "login" not in home.headers["location"]
+        form = {"csrfmiddlewaretoken": token.group(1)}
+        assert browser.get(f"{second.url}/").status_code == 302
+        answer = browser.post(f"{second.url}{path}", data=form)
+        assert (answer.status_code, answer.headers["Location"]) == (302, "/")
+        for machine in (first, second):
+            assert browser.get(f"{machine.url}/").status_code == 200
+        assert browser.get(f"{first.url}{path}").status_code in (302, 410)
 
 
 def a_bundle_is_made_on_one_and_read_on_the_other(

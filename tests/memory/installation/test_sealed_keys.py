@@ -17,7 +17,7 @@ from memory.models import Installation, JournalEntry, KeyFingerprint, SealedKey
 from tests.world import World
 
 pytestmark = pytest.mark.django_db
-OTHERS = [key for key in keys.KEYS if key.name != "secret"]
+SEALED = [key for key in keys.KEYS if key.name != "secret"]
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def sealed(world: World, settings: Any, tmp_path: Path) -> dict[str, str]:
 
 def _forget_keys(settings: Any) -> None:
     """Be a process that has just begun, with the secret from its environment."""
-    for key in OTHERS:
+    for key in SEALED:
         setattr(settings, key.setting, "")
     installation.forget()
 
@@ -111,11 +111,11 @@ def test_another_secret_seals_again_and_is_journaled(
     assert "3 keys are sealed under the new one" in out.getvalue()
     _forget_keys(settings)
     assert installation.problem() is None
-    assert {key.name: keys.value(key) for key in OTHERS} == {
+    assert {key.name: keys.value(key) for key in SEALED} == {
         name: text for name, text in sealed.items() if name != "secret"
     }
-    changed = JournalEntry.objects.filter(entry_type="installation.secret_changed")
-    assert changed.filter(workspace=world.acme).count() == 1
+    entries = JournalEntry.objects.filter(entry_type="installation.secret_changed")
+    assert entries.filter(workspace=world.acme).count() == 1
 
 
 def test_keys_are_not_sealed_again_where_they_are_files(
