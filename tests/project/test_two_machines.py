@@ -163,6 +163,7 @@ def test_two_machines_with_their_own_folders_serve_one_memory(
     first, second = machines
     agent, admin = _issued(first)
     for machine in machines:
+        machine.manage("collectstatic", "--no-input", "--verbosity", "0")
         machine.start()
         answer = machine.ready()
         assert answer is not None and answer["ready"], answer
