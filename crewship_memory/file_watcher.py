@@ -21,6 +21,7 @@ from crewship_memory.stoppable_thread import StoppableThread
 from memory.files import paths as file_paths
 from memory.files import reconcile
 from memory.files.reconcile import Report
+from memory.installation import bodies
 from memory.installation import identity as installation
 from memory.rules import errors
 
@@ -78,6 +79,9 @@ class Watcher(StoppableThread):
         self._root = Path(settings.DATA_DIR) / "files"
 
     def run(self) -> None:
+        if bodies.in_database():
+            log.info("watcher_not_needed", why="the files are in the database")
+            return
         self._guarded(self._catch_up)
         while not self.ended.is_set():
             self._guarded(self._watch)

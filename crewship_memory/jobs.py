@@ -22,6 +22,7 @@ from episodic.health import index_job
 from episodic.recall import checks, questions
 from gdpr.cases import reminder_email
 from memory import journal_upload
+from memory.installation import bodies
 from memory.integrations import selftest_runs
 from memory.jobs import queues, registry
 from memory.jobs.registry import Job
@@ -30,9 +31,16 @@ from memory.review import rescan_job
 MINUTE: Final = timedelta(minutes=1)
 HOUR: Final = timedelta(hours=1)
 
+# What the page of jobs says of it where nothing can be edited on the disk.
+FILES_SWEEP: Final = (
+    gettext_noop("never: the files are in the database")
+    if bodies.in_database()
+    else gettext_noop("every 30 s")
+)
+
 # fmt: off
 JOBS: Final = (
-    Job("files_sweep", gettext_noop("Files sweep"), gettext_noop("every 30 s"),
+    Job("files_sweep", gettext_noop("Files sweep"), FILES_SWEEP,
         memory.tasks.reconcile_files, house_wide=True, queue=queues.CLOCK),
     Job("index_sweep", gettext_noop("Index sweep"), gettext_noop("every 5 s"),
         episodic.tasks.embed_pending, house_wide=True, queue=queues.EMBEDDING),

@@ -205,6 +205,12 @@ def _replica() -> dict[str, Any]:
 DATABASES = {"default": _database()}
 if env.str("CREWSHIP_REPLICA_URL", ""):
     DATABASES["replica"] = _replica()
+# Where the bytes of memory files, bundles and keys are; see memory/stored_files/.
+BODIES = _one_of(
+    "CREWSHIP_BODIES",
+    "folder" if DATABASES["default"]["ENGINE"].endswith("sqlite3") else "database",
+    ("folder", "database"),
+)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 MIGRATION_MODULES: dict[str, str] = {}
 

@@ -86,8 +86,23 @@ class Sealer:
 
 
 @contextmanager
+def sealed_into(target: BinaryIO, key: bytes) -> Iterator[Sealer]:
+    """Yield a sealer; after the block the whole file is in the target."""
+    sealer = Sealer(target, key)
+    yield sealer
+    sealer.close()
+
+
+@contextmanager
 def sealed(path: Path, key: bytes) -> Iterator[Sealer]:
-    """Yield a sealer; after the block its file is in place, synced.
+    """Yield a sealer; after the block its file is in place, synced."""
+    with replaced(path) as file, sealed_into(file, key) as sealer:
+        yield sealer
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file to write; after the block it is in place, synced.
 
     Until then there is only ``<name>.<random>.part``; a fault deletes it, a killed
     process leaves it.

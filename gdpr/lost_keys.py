@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from gdpr import bundle_files
 from gdpr.certificates import keys as signing_keys
 from gdpr.data_map import covered_words
-from gdpr.erasure import tombstones
-from gdpr.export import storage
+from gdpr.erasure import shared_tombstones
 from gdpr.models import (
     Case,
     CaseState,
@@ -45,7 +45,7 @@ def losses(keys: set[str]) -> list[str]:
         if sealed:
             sentences.append(f"{sealed} letters and addresses no longer open.")
     ready = list(Export.objects.filter(state=ExportState.READY))
-    stored = sum(storage.path(row).is_file() for row in ready)
+    stored = sum(map(bundle_files.exists, ready))
     if "exports" in keys and stored:
         sentences.append(f"{stored} bundles for people do not open: make them again.")
     if len(ready) > stored:
@@ -58,7 +58,7 @@ def losses(keys: set[str]) -> list[str]:
 def adopt(keys: set[str]) -> None:
     """Sign erasure records and collect bundles again, with the new keys."""
     if "journal" in keys:
-        tombstones.sign_again()
+        shared_tombstones.sign_again()
     if "exports" in keys:
         # Their sealed words no longer open.
         waiting = Export.objects.filter(state=ExportState.REVIEW)

@@ -6,10 +6,10 @@ from typing import Any
 
 import structlog
 from celery import shared_task
-from celery.signals import worker_init, worker_process_init
+from celery.signals import beat_init, worker_init, worker_process_init
 
 from gdpr import erasure
-from gdpr.erasure import catch_up, process_caches
+from gdpr.erasure import catch_up, process_caches, record_copies
 from gdpr.export import make as export
 from gdpr.intake import form
 from gdpr.letters import retention as letters_retention
@@ -77,6 +77,13 @@ def sweep() -> None:
 def repeat_erasures(**_: Any) -> None:
     """Carry out again what a restored database lacks, before the first task."""
     catch_up.at_start(lambda line: log.warning("worker_start", step=line))
+
+
+@worker_init.connect
+@beat_init.connect
+def keep_records(**_: Any) -> None:
+    """Keep a copy of the records of erasures on the machine of a worker, or clock."""
+    record_copies.keep()
 
 
 @worker_init.connect

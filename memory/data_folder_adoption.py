@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import transaction
 
 from memory.files import paths, versions
-from memory.installation import folders, keys
+from memory.installation import bodies, folders, keys, sealed_keys
 from memory.installation import identity as installation
 from memory.journal import append as journal
 from memory.journal import head as chain_head
@@ -29,6 +29,7 @@ from memory.models import (
     Installation,
     JournalEntry,
     MemoryFile,
+    StoredFile,
     Workspace,
     WorkspaceSetting,
     ids,
@@ -89,17 +90,19 @@ def _unsigned_heads() -> list[ChainHead]:
 
 def _missing_files() -> tuple[int, int]:
     """Return how many memory files are missing, and how many of them are restorable."""
-    root = Path(settings.DATA_DIR)
-    rows = MemoryFile.objects.exclude(sha256="")
-    missing_rows = [
-        row for row in rows.iterator() if not (root / "files" / row.path).is_file()
-    ]
+    rows = list(MemoryFile.objects.exclude(sha256=""))
+    missing_rows = [row for row in rows if not _is_there("files", row.path)]
     recoverable = sum(
-        (root / "blobs").joinpath(*versions.blob_parts(row.workspace_id, row.sha256))
-        .is_file()
+        _is_there("blobs", "/".join(versions.blob_parts(row.workspace_id, row.sha256)))
         for row in missing_rows
-    )  # fmt: skip
+    )
     return len(missing_rows), recoverable
+
+
+def _is_there(tree: str, path: str) -> bool:
+    if bodies.in_database():
+        return StoredFile.objects.filter(tree=tree, path=path).exists()
+    return (Path(settings.DATA_DIR) / tree / path).is_file()
 
 
 def losses() -> list[str]:
@@ -146,11 +149,13 @@ def adopt(reason: str) -> list[str]:
     lost_things, key_names = losses(), _differing_keys()
     with transaction.atomic():
         row = _row()
+        if bodies.in_database():
+            # What is sealed under another secret is lost with that.
+            sealed_keys.remove_closed()
         keys.make_missing()
+        keys.seal_present()
         folders.mark_folders(Path(settings.DATA_DIR), row.installation_id)
-        trees = Path(settings.DATA_DIR) / "files"
-        for slug in Workspace.objects.values_list("slug", flat=True):
-            (trees / slug).mkdir(mode=0o700, exist_ok=True)
+        _make_trees()
         keys.record(row.installation_id)
         for head in _unsigned_heads():
             _new_segment(head.workspace_id)
@@ -162,6 +167,15 @@ def adopt(reason: str) -> list[str]:
             _record(workspace.pk, reason.strip(), lost_things)
     restore_files()
     return lost_things
+
+
+def _make_trees() -> None:
+    """Make the folder of each workspace: a missing one is a fault."""
+    if bodies.in_database():
+        return
+    trees = Path(settings.DATA_DIR) / "files"
+    for slug in Workspace.objects.values_list("slug", flat=True):
+        (trees / slug).mkdir(mode=0o700, exist_ok=True)
 
 
 def _row() -> Installation:

@@ -52,6 +52,8 @@ def _clean_environment() -> None:
     os.environ["CREWSHIP_DATA_DIR"] = str(DATA_DIR)
     os.environ["CREWSHIP_METRICS_DIR"] = str(METRICS_DIR)
     os.environ["CREWSHIP_EMBEDDER"] = "hashing"
+    # Tests edit memory files by hand; those about rows choose the database themselves.
+    os.environ["CREWSHIP_BODIES"] = "folder"
     os.environ["DJANGO_SETTINGS_MODULE"] = "crewship_memory.settings"
 
 
@@ -225,7 +227,7 @@ def _forget() -> None:
     from episodic.index import engine, reference_counts
     from episodic.recall import name_index
     from episodic.recall.question_log import question_log
-    from gdpr.erasure import catch_up, readiness
+    from gdpr.erasure import catch_up, readiness, shared_tombstones
     from memory import outages
     from memory.installation import schema_version
     from memory.jobs import dispatch
@@ -251,6 +253,7 @@ def _forget() -> None:
     dispatch.broker.reset()
     outages.damage.clear()
     readiness._state = readiness._State(checked_at=time.monotonic())
+    shared_tombstones.forget()
     catch_up._left.clear()
     catch_up._rests_until = 0.0
     # No look in the middle of a test that counts queries.

@@ -16,8 +16,8 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ("episodic", "0005_memory_map"),
-        ("memory", "0008_import_lines"),
+        ("episodic", "0006_vector_table"),
+        ("memory", "0011_worker_processes"),
     ]
 
     operations = [

@@ -1,4 +1,4 @@
-"""The search terms of a run's final search, encrypted on disk until the case closes.
+"""The search terms of a run's final search, kept encrypted until the case closes.
 
 During the search no table may hold a name, and erased rows have no words to read; the
 search needs both, also after a crash. So the names, the links to rows that stayed and
@@ -10,34 +10,26 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from django.conf import settings
 
 from gdpr import encrypted_file
+from gdpr.cases import case_files
 from gdpr.matching.matcher import Name
 from gdpr.models import Case
 from memory.journal import append as journal
 
-FOLDER: Final = "erasures"
 # More words prove no more; a large erasure must not fill the disk with them.
 MAX_BYTES: Final = 16 * 1024 * 1024
 _NONCE: Final = 12
-_LENGTH: Final = 4
 
 # A link as it is stored: place, row id, and how it was made (``Via``).
 Link = tuple[str, str, str]
-
-
-def _path(case: Case, ending: str = "names") -> Path:
-    return Path(settings.DATA_DIR) / FOLDER / f"{case.id}.{ending}"
 
 
 def _key(case: Case) -> bytes:
@@ -46,22 +38,20 @@ def _key(case: Case) -> bytes:
 
 # ── Names, and links to what stayed ──────────────────────────────────────────
 def put(case: Case, names: list[Name], links: Iterable[Link] = ()) -> None:
-    """Write names and links to the file, synced; an existing file is kept."""
-    path = _path(case)
-    if path.exists():
+    """Write names and links to the file, durably; an existing file is kept."""
+    files = case_files.of(case)
+    if files.names() is not None:
         return
     content = {
         "names": [[name.subject_id, name.kind, name.value] for name in names],
         "links": [list(link) for link in links],
     }
-    with encrypted_file.sealed(path, _key(case)) as sealer:
-        sealer.write(json.dumps(content).encode())
+    files.put_names(json.dumps(content).encode(), _key(case))
 
 
 def _content(case: Case) -> dict[str, Any] | None:
-    try:
-        data = _path(case).read_bytes()
-    except FileNotFoundError:
+    data = case_files.of(case).names()
+    if data is None:
         return None
     content = b"".join(encrypted_file.decrypted_pieces(io.BytesIO(data), _key(case)))
     return dict(json.loads(content))
@@ -81,21 +71,12 @@ def links(case: Case) -> list[Link]:
 
 def drop_names(case: Case) -> None:
     """Delete the file of names: they are in their tables again."""
-    _remove(case, "names")
+    case_files.of(case).remove(case_files.NAMES)
 
 
 def drop(case: Case) -> None:
     """Delete every file of a case, if any."""
-    _remove(case, "*")
-
-
-def _remove(case: Case, ending: str) -> None:
-    """Delete files of a case durably, also those that a killed runner deleted."""
-    folder = _path(case).parent
-    for path in list(folder.glob(f"{case.id}.{ending}")):
-        path.unlink(missing_ok=True)
-    if folder.is_dir():
-        encrypted_file.sync(folder)
+    case_files.of(case).remove(case_files.NAMES, case_files.WORDS)
 
 
 # ── Words of erased rows ─────────────────────────────────────────────────────
@@ -127,46 +108,20 @@ def _cipher(case: Case) -> AESGCM:
 
 
 def append_words(case: Case, strings: Iterable[bytes]) -> None:
-    """Append strings of rows about to be erased, encrypted.
-
-    Not synced: a killed process loses nothing, a power cut may lose the last rows.
-    """
-    path = _path(case, "words")
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-    handle = os.open(path, flags, 0o600)
-    with os.fdopen(handle, "ab") as file:
-        if os.fstat(file.fileno()).st_size > MAX_BYTES:
-            return
-        content = json.dumps([string.hex() for string in strings]).encode()
-        nonce = secrets.token_bytes(_NONCE)
-        box = _cipher(case).encrypt(nonce, content, None)
-        file.write(len(box).to_bytes(_LENGTH, "big") + nonce + box)
-
-
-def _boxes(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield (nonce, ciphertext) of each complete record; a torn last one is skipped."""
-    at = 0
-    while at + _LENGTH + _NONCE <= len(data):
-        size = int.from_bytes(data[at : at + _LENGTH], "big")
-        start = at + _LENGTH + _NONCE
-        if start + size > len(data):
-            return
-        yield data[at + _LENGTH : start], data[start : start + size]
-        at = start + size
+    """Append strings of rows about to be erased, encrypted."""
+    content = json.dumps([string.hex() for string in strings]).encode()
+    nonce = secrets.token_bytes(_NONCE)
+    box = _cipher(case).encrypt(nonce, content, None)
+    case_files.of(case).add_record(nonce + box, MAX_BYTES)
 
 
 def words(case: Case) -> Words:
     """Return the kept words of erased rows."""
-    result = Words()
-    try:
-        data = _path(case, "words").read_bytes()
-    except FileNotFoundError:
-        return result
-    cipher = _cipher(case)
-    for nonce, box in _boxes(data):
+    result, cipher = Words(), _cipher(case)
+    for record in case_files.of(case).records():
         try:
-            strings: Sequence[str] = json.loads(cipher.decrypt(nonce, box, None))
+            content = cipher.decrypt(record[:_NONCE], record[_NONCE:], None)
+            strings: Sequence[str] = json.loads(content)
         except (InvalidTag, ValueError):
             result.complete = False
             continue
@@ -177,16 +132,6 @@ def words(case: Case) -> Words:
 
 def resume_words(case: Case) -> Words:
     """Record that a runner starts or resumes; return the words kept before."""
-    _drop_torn_record(_path(case, "words"))
+    case_files.of(case).drop_torn_record()
     append_words(case, ())
     return words(case)
-
-
-def _drop_torn_record(path: Path) -> None:
-    """Truncate a record torn by a crash: nothing behind it could be read."""
-    if not path.exists():
-        return
-    data = path.read_bytes()
-    length = sum(_LENGTH + _NONCE + len(box) for _, box in _boxes(data))
-    if length < len(data):
-        os.truncate(path, length)

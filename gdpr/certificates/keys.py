@@ -1,8 +1,9 @@
 """The keys that sign certificates: made at first use, stored outside the database.
 
 The private key is a PEM file of mode 0600 in ``DATA_DIR/keys``; the database holds
-only the public key, so a copy of it cannot sign. A retired key stays published, so
-that what it signed can still be verified.
+only the public key, so a copy of it cannot sign. Where keys are in the database, it is
+sealed under CREWSHIP_SECRET_KEY, without which a copy cannot sign either. A retired key
+stays published, so that what it signed can still be verified.
 """
 
 from __future__ import annotations
@@ -18,22 +19,36 @@ from django.utils import timezone
 
 from gdpr.certificates import document
 from gdpr.models import SigningKey
+from memory.installation import bodies, key_files, sealed_keys
 from memory.installation import identity as installation
-from memory.installation import key_files
 from memory.journal import append as journal
 from memory.models import Workspace
 from memory.rules import errors, permissions
 from memory.rules.entries import NewEntry, Severity
 
+PREFIX: Final = "certificates-"
 SUFFIX: Final = ".pem"
 
 
 def _path(key_id: str) -> Path:
-    return Path(settings.DATA_DIR) / "keys" / f"certificates-{key_id}{SUFFIX}"
+    return Path(settings.DATA_DIR) / "keys" / f"{PREFIX}{key_id}{SUFFIX}"
 
 
-def _load(path: Path) -> Ed25519PrivateKey:
-    key = serialization.load_pem_private_key(path.read_bytes(), None)
+def _pem(key_id: str) -> bytes:
+    """Return the file of a private key; raise FileNotFoundError or ValueError."""
+    if not bodies.in_database():
+        return _path(key_id).read_bytes()
+    try:
+        text = sealed_keys.read(f"{PREFIX}{key_id}")
+    except sealed_keys.Broken as error:
+        raise ValueError(str(error)) from None
+    if not text:
+        raise FileNotFoundError
+    return text.encode()
+
+
+def _load(key_id: str) -> Ed25519PrivateKey:
+    key = serialization.load_pem_private_key(_pem(key_id), None)
     if not isinstance(key, Ed25519PrivateKey):
         raise errors.Unavailable(reason="the signing key's file holds another key")
     return key
@@ -49,7 +64,10 @@ def _make() -> SigningKey:
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    key_files.replace(_path(name), pem.decode("ascii"))
+    if bodies.in_database():
+        sealed_keys.make(f"{PREFIX}{name}", pem.decode("ascii"))
+    else:
+        key_files.replace(_path(name), pem.decode("ascii"))
     return SigningKey.objects.create(key_id=name, public_key=public)
 
 
@@ -62,14 +80,17 @@ def problem() -> str | None:
     if row is None:
         return None
     way = "bring it back, or run manage.py gdpr_key rotate."
+    name = f"keys/{_path(row.key_id).name}"
+    if bodies.in_database():
+        name = f"The sealed key {PREFIX}{row.key_id} of the database"
     try:
-        private = _load(_path(row.key_id))
+        private = _load(row.key_id)
     except FileNotFoundError:
-        return f"keys/{_path(row.key_id).name} is missing and signs certificates: {way}"
+        return f"{name} is missing and signs certificates: {way}"
     except (OSError, ValueError, errors.AppError):
-        return f"keys/{_path(row.key_id).name} cannot be read as a key: {way}"
+        return f"{name} cannot be read as a key: {way}"
     if document.public_of(private) != row.public_key:
-        return f"keys/{_path(row.key_id).name} is not the key on record: {way}"
+        return f"{name} is not the key on record: {way}"
     return None
 
 
@@ -84,7 +105,7 @@ def current() -> tuple[SigningKey, Ed25519PrivateKey]:
         raise errors.Unavailable(reason=reason.rstrip("."))
     row = SigningKey.objects.filter(retired_at=None).order_by("-made_at").first()
     row = row or _make()
-    return row, _load(_path(row.key_id))
+    return row, _load(row.key_id)
 
 
 def rotate() -> tuple[SigningKey, list[SigningKey]]:
@@ -101,6 +122,7 @@ def rotate() -> tuple[SigningKey, list[SigningKey]]:
         for workspace_id in Workspace.objects.values_list("pk", flat=True):
             _record(workspace_id, new_key, old)
     for row in old:
+        sealed_keys.remove(f"{PREFIX}{row.key_id}")
         _path(row.key_id).unlink(missing_ok=True)
     return new_key, old
 

@@ -100,6 +100,7 @@ INHERENT: Final = (
     statements.LONG_VALUES,
     statements.PROCESSES,
     statements.READERS,
+    statements.ROWS_OF_FILES,
     statements.SAMPLED,
     statements.SEALED,
     statements.SHARED,

@@ -21,7 +21,6 @@ from gdpr.data_map import row_text
 from gdpr.data_map.table_holder import Rule, Table, TableHolder
 from gdpr.models import IntakeRequest, RetentionRule
 from memory import records
-from memory.files.storage import digest
 from memory.models import (
     Agent,
     AgentKey,
@@ -43,6 +42,7 @@ from memory.models import (
     Workspace,
     WorkspaceSetting,
 )
+from memory.stored_files.store import digest
 
 FROM_ENTRY: Final = gettext_noop(
     "It was made from an entry that names the person, or names them."

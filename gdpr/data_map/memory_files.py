@@ -115,7 +115,12 @@ class MemoryFiles(Holder):
     """Tier files, written by agents, crews and people."""
 
     name, title = PLACE, gettext_noop("Memory files and their versions")
-    tables = ("memory.MemoryFile", "memory.MemoryVersion", "memory.MemoryChunk")
+    tables = (
+        "memory.MemoryFile",
+        "memory.MemoryVersion",
+        "memory.MemoryChunk",
+        "memory.StoredFile",
+    )
     files = ("files", "blobs", "locks")
 
     # ── Finding ──────────────────────────────────────────────────────────────

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.utils.translation import gettext_noop
 
 from gdpr.data_map import row_text
@@ -19,24 +17,26 @@ from gdpr.data_map.base import Fate, Holder, Person, RowMatch
 from gdpr.data_map.memory_files import slug
 from gdpr.matching.matcher import Sign
 from memory.files import erasure
+from memory.stored_files.store import RawFile
 
 
 class OrphanFiles(Holder):
-    """Files below ``files`` and ``blobs`` that no row refers to."""
+    """Files of the trees ``files`` and ``blobs`` that no row refers to."""
 
     name, title = "strays", gettext_noop("Files that nothing points to")
+    tables = ("memory.StoredFile",)
     files = ("files", "blobs")
     trace = gettext_noop("file")
 
-    def _rows(self, person: Person) -> Iterator[tuple[str, Path, str]]:
+    def _rows(self, person: Person) -> Iterator[tuple[str, RawFile, str]]:
         workspace_id = person.workspace_id
-        for path in erasure.strays(workspace_id, slug(workspace_id)):
-            place = path.relative_to(Path(settings.DATA_DIR)).as_posix()
+        for file in erasure.strays(workspace_id, slug(workspace_id)):
+            place = f"{file.tree}/{file.path}"
             try:
-                text = row_text.plain(path.read_bytes())
+                text = row_text.plain(file.read())
             except OSError:
                 text = ""
-            yield sha256(place.encode()).hexdigest()[:32], path, f"{place}\n{text}"
+            yield sha256(place.encode()).hexdigest()[:32], file, f"{place}\n{text}"
 
     def find(self, person: Person) -> Iterator[RowMatch]:
         for row_id, _, text in self._rows(person):
@@ -65,4 +65,4 @@ class OrphanFiles(Holder):
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
         rows = list(self._rows(person))
-        return sum(erasure.discard(path) for key, path, _ in rows if key in row_ids)
+        return sum(file.remove() for key, file, _ in rows if key in row_ids)

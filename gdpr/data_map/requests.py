@@ -7,13 +7,12 @@ found by them; the run erases them last.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final
 
-from django.conf import settings
 from django.db.models import QuerySet
 from django.utils.translation import gettext_noop
 
+from gdpr import bundle_files
 from gdpr.data_map import covered_words, row_text
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
 from gdpr.data_map.table_holder import Rule, Table, TableHolder
@@ -178,7 +177,7 @@ class Exports(Holder):
     """
 
     name, title = "exports", gettext_noop("Bundles made for the person")
-    tables = ("gdpr.Export", "gdpr.ExportWord")
+    tables = ("gdpr.Export", "gdpr.ExportWord", "memory.StoredFile")
     files = ("exports",)
     trace = gettext_noop("bundle")
 
@@ -188,14 +187,10 @@ class Exports(Holder):
         )
         return rows.order_by("made_at", "id")
 
-    def _files(self, export: Export) -> list[Path]:
-        folder = Path(settings.DATA_DIR) / "exports" / export.workspace_id
-        return sorted(folder.glob(f"{export.id}.*")) if folder.is_dir() else []
-
     def find(self, person: Person) -> Iterator[RowMatch]:
         """Yield every bundle that still exists."""
         for row in self._rows(person):
-            if row.state != ExportState.GONE or self._files(row):
+            if row.state != ExportState.GONE or bundle_files.remains(row):
                 reason = gettext_noop("It is a copy of everything about the person.")
                 yield RowMatch(row.id, Fate.DELETE, reason, "", row.made_at)
         for row, sign in covered_words.naming(person):
@@ -222,8 +217,7 @@ class Exports(Holder):
         other_bundles = [row.pk for row, _ in covered_words.naming(person)]
         count = covered_words.collect_again(set(other_bundles).intersection(row_ids))
         for row in self._rows(person).filter(pk__in=row_ids):
-            for path in self._files(row):
-                path.unlink(missing_ok=True)
+            bundle_files.erase(row)
             erased_fields = {
                 "state": ExportState.GONE,
                 "sha256": "",

@@ -1,7 +1,8 @@
 """Repeating erasures without being asked: when a process starts, and in every sweep.
 
-One process at a time does it, by a lock file beside the erasures files. A process that
-dies leaves what it did not finish to the next one.
+One process at a time does it, by a lock file beside the erasures files, or by a lock in
+the database where machines share no disk. A process that dies leaves what it did not
+finish to the next one.
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ from filelock import FileLock, Timeout
 
 from gdpr.erasure import readiness, replay, tombstones
 from gdpr.erasure.replay import Replayed
+from memory.installation import bodies
 from memory.installation import identity as installation
 from memory.rules.errors import AppError
+from memory.stored_files import trees
+from memory.stored_files.store import Busy
 
 LOCK: Final = "replay.lock"
 # How long a command and a start wait for another process that replays: to its end.
@@ -54,7 +58,11 @@ def summary(replays: Sequence[Replayed]) -> str:
 
 @contextmanager
 def locked(seconds: float) -> Iterator[None]:
-    """Hold the lock by which one process at a time replays; raise Timeout."""
+    """Hold the lock by which one process at a time replays; raise Timeout or Busy."""
+    if bodies.in_database():
+        with trees.locks().locked(LOCK, seconds):
+            yield
+        return
     folder = Path(settings.DATA_DIR) / tombstones.FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with FileLock(folder / LOCK, timeout=seconds, mode=0o600):
@@ -103,7 +111,7 @@ def _repeat(seconds: float) -> list[str]:
     try:
         with locked(seconds):
             return _report(replay.run(leave_out=_left))
-    except Timeout:
+    except (Busy, Timeout):
         return []
     except tombstones.Damaged as error:
         return [str(error)]

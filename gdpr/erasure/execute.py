@@ -19,7 +19,7 @@ from gdpr import audit_log, cache_version, suppression
 from gdpr.cases import dry_run, leases, legal_holds, sealed_names
 from gdpr.data_map import journal, registry
 from gdpr.data_map.base import Fate, Holder, Person
-from gdpr.erasure import failpoints, tombstones
+from gdpr.erasure import failpoints, shared_tombstones, tombstones
 from gdpr.erasure.run_context import Run
 from gdpr.erasure.tombstones import Record
 from gdpr.models import (
@@ -77,8 +77,8 @@ def ledger_row(run: Run) -> GdprAction:
 
 
 def announce(run: Run, rows: dict[str, list[list[str]]]) -> None:
-    """Record what is about to be erased in the file outside the database, synced."""
-    tombstones.announce(
+    """Record what is about to be erased outside the database as well, synced."""
+    shared_tombstones.announce(
         Record(
             workspace_id=run.case.workspace_id,
             case_id=run.case.id,

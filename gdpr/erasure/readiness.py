@@ -18,7 +18,7 @@ from typing import Final
 import structlog
 from django.db import DatabaseError, connection
 
-from gdpr.erasure import restored_caches, tombstones
+from gdpr.erasure import restored_caches, shared_tombstones, tombstones
 from gdpr.models import ErasureMark
 from memory.installation import restore_mark
 from memory.models import Workspace
@@ -88,7 +88,7 @@ class Gap:
 
 
 # What a comparison depends on: the file's signature, and the database's mark.
-_Key = tuple[tuple[int, int, int] | None, str | None]
+_Key = tuple[shared_tombstones.Signature | None, str | None]
 
 
 @dataclass(slots=True)
@@ -117,6 +117,8 @@ def forget() -> None:
 
 # ── Looking ──────────────────────────────────────────────────────────────────
 def _compare(workspace_id: str) -> Gap:
+    if fault := shared_tombstones.fault(workspace_id):
+        return Gap(fault=fault)
     try:
         records = tombstones.unreplayed(workspace_id)
         count = len({(record.case_id, record.run) for record in records})
@@ -126,7 +128,7 @@ def _compare(workspace_id: str) -> Gap:
 
 
 def _gap(workspace_id: str) -> Gap:
-    gap, end = _compare(workspace_id), tombstones.end(workspace_id)
+    gap, end = _compare(workspace_id), shared_tombstones.end(workspace_id)
     return Gap(is_unmarked=True) if gap == Gap() and end else gap
 
 
@@ -134,13 +136,14 @@ def _look() -> None:
     """Compare where a file or a mark changed since the last look."""
     columns = ("pk", "erasure_mark__end", "erasure_mark__restore")
     rows = list(Workspace.objects.order_by().values_list(*columns))
-    files, compared = tombstones.signatures(), {}
+    shared_tombstones.mirror()
+    files, compared = shared_tombstones.signatures(), {}
     for workspace_id, mark, _ in rows:
         key = (files.get(workspace_id), mark)
         before = _state.compared.get(workspace_id)
         if before is not None and before[0] == key:
             compared[workspace_id] = before
-        elif mark and mark == tombstones.end(workspace_id):
+        elif mark and mark == shared_tombstones.end(workspace_id):
             compared[workspace_id] = (key, Gap())
         else:
             compared[workspace_id] = (key, _gap(workspace_id))
@@ -249,7 +252,7 @@ def settle() -> None:
     """Mark in the database which erasures files it knows to their end."""
     marks = dict(ErasureMark.objects.values_list("workspace_id", "end"))
     for workspace_id in tombstones.workspaces():
-        end = tombstones.end(workspace_id)
+        end = shared_tombstones.end(workspace_id)
         if not end or marks.get(workspace_id) == end:
             continue
         if not Workspace.objects.filter(pk=workspace_id).exists():

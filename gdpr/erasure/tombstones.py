@@ -14,7 +14,7 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -79,6 +79,11 @@ def _locked(workspace_id: str) -> Iterator[Path]:
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────
+def lines(workspace_id: str) -> list[bytes]:
+    """Return the complete lines of a workspace's file as they stand there."""
+    return _lines(path_of(workspace_id))
+
+
 def _lines(path: Path) -> list[bytes]:
     """Return the complete lines of a file; a torn last one is left out."""
     try:
@@ -107,9 +112,10 @@ def _checked(line: bytes, before: str, number: int) -> tuple[Record, str]:
     return record, mac
 
 
-def _read_chain(path: Path) -> tuple[list[Record], str]:
+def checked_chain(chain: Iterable[bytes]) -> tuple[list[Record], str]:
+    """Return the records of a chain and the MAC of its last line; raise Damaged."""
     records, mac = [], _FIRST
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(chain, start=1):
         record, mac = _checked(line, mac, number)
         records.append(record)
     return records, mac
@@ -117,7 +123,7 @@ def _read_chain(path: Path) -> tuple[list[Record], str]:
 
 def read(workspace_id: str) -> list[Record]:
     """Return the records, oldest first; raise Damaged when the file was changed."""
-    return _read_chain(path_of(workspace_id))[0]
+    return checked_chain(lines(workspace_id))[0]
 
 
 def workspaces() -> list[str]:
@@ -142,45 +148,72 @@ def signatures() -> dict[str, tuple[int, int, int]]:
     }
 
 
-def end(workspace_id: str) -> str:
-    """Return the MAC of a file's last complete line as it stands there, "" for none."""
-    lines = _lines(path_of(workspace_id))
+def mac_of(line: bytes) -> str:
+    """Return the MAC of a line as it stands there, "" when it is no line."""
     try:
-        return str(json.loads(lines[-1])["mac"]) if lines else ""
+        return str(json.loads(line)["mac"])
     except (ValueError, KeyError, TypeError):
         return ""
 
 
+def end(workspace_id: str) -> str:
+    """Return the MAC of a file's last complete line as it stands there, "" for none."""
+    chain = lines(workspace_id)
+    return mac_of(chain[-1]) if chain else ""
+
+
 # ── Writing ──────────────────────────────────────────────────────────────────
+def identity(record: Record) -> tuple[str, int, str]:
+    """Return what makes two records the same: the run and its rows."""
+    return record.case_id, record.run, entries.canonical(record.rows)
+
+
 def announce(record: Record) -> Record:
     """Append a record, synced; idempotent for the same run and rows.
 
     The caller may not erase anything before this returns.
     """
-    with _locked(record.workspace_id) as path:
-        records, mac = _read_chain(path)
-        rows = entries.canonical(record.rows)
-        for earlier in records:
-            same_run = (earlier.case_id, earlier.run) == (record.case_id, record.run)
-            if same_run and entries.canonical(earlier.rows) == rows:
-                return earlier
-        numbered = replace(record, number=len(records) + 1)
+    add(record.workspace_id, [record])
+    own_identity = identity(record)
+    return next(
+        row for row in read(record.workspace_id) if identity(row) == own_identity
+    )
+
+
+def add(workspace_id: str, records: Iterable[Record]) -> int:
+    """Append the records that a file has not, synced; return how many."""
+    with _locked(workspace_id) as path:
+        chain, mac = checked_chain(_lines(path))
+        identities = {identity(record) for record in chain}
+        absent = {identity(record): record for record in reversed(list(records))}
+        fresh = [record for key, record in absent.items() if key not in identities]
+        signed_lines = list(signed(reversed(fresh), mac, len(chain)))
+        if signed_lines:
+            _append(path, b"".join(line + b"\n" for _, line in signed_lines))
+    return len(signed_lines)
+
+
+def signed(
+    records: Iterable[Record], mac: str, after: int
+) -> Iterator[tuple[Record, bytes]]:
+    """Yield records with the numbers that follow, each with its signed line."""
+    for number, record in enumerate(records, start=after + 1):
+        numbered = replace(record, number=number)
         aliases = [alias._asdict() for alias in record.aliases]
         body = entries.canonical({**asdict(numbered), "aliases": aliases})
-        line = json.dumps({"body": body, "mac": _mac(mac, body)}) + "\n"
-        _append(path, line.encode())
-    return numbered
+        mac = _mac(mac, body)
+        yield numbered, json.dumps({"body": body, "mac": mac}).encode()
 
 
-def _append(path: Path, line: bytes) -> None:
+def _append(path: Path, data: bytes) -> None:
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         length = sum(len(record_line) + 1 for record_line in _lines(path))
         # Truncate a torn last line, which would corrupt this one.
         os.ftruncate(handle, length)
         os.lseek(handle, length, os.SEEK_SET)
-        while line:
-            line = line[os.write(handle, line) :]
+        while data:
+            data = data[os.write(handle, data) :]
         os.fsync(handle)
     finally:
         os.close(handle)
@@ -201,14 +234,20 @@ def sign_again() -> int:
     count = 0
     for workspace_id in workspaces():
         with _locked(workspace_id) as path:
-            lines, mac = [], _FIRST
-            for line in _lines(path):
-                body = str(json.loads(line)["body"])
-                mac = _mac(mac, body)
-                lines.append(json.dumps({"body": body, "mac": mac}) + "\n")
-            key_files.replace(path, "".join(lines))
-            count += len(lines)
+            chain = resigned(_lines(path))
+            key_files.replace(path, "".join(f"{line}\n" for line in chain))
+            count += len(chain)
     return count
+
+
+def resigned(chain: Iterable[bytes]) -> list[str]:
+    """Return lines with new MACs, whatever theirs are."""
+    fresh, mac = [], _FIRST
+    for line in chain:
+        body = str(json.loads(line)["body"])
+        mac = _mac(mac, body)
+        fresh.append(json.dumps({"body": body, "mac": mac}))
+    return fresh
 
 
 # ── Comparing ────────────────────────────────────────────────────────────────

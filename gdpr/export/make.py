@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from django.utils import timezone, translation
 from django.utils.translation import gettext, gettext_noop
 
-from gdpr import audit_log, pagination
+from gdpr import audit_log, bundle_files, pagination
 from gdpr.cases import decided_rows, leases
 from gdpr.data_map import registry
 from gdpr.data_map.base import Fate, Holder, Person
@@ -295,7 +295,7 @@ def read(export: Export, *, by: Actor) -> Iterator[bytes]:
         is_gone = export.state == ExportState.READY
         state = ExportState.GONE if is_gone else ExportState(export.state)
         raise NotReady(state=within_sentence(str(state.label)))
-    if not storage.path(export).is_file():
+    if not bundle_files.exists(export):
         raise NotReady(state=within_sentence(str(ExportState.GONE.label)))
     scope = {"export": export.id}
     audit_log.note(export.subject_ref, ActionKind.VIEW, by=by, scope=scope)
@@ -307,10 +307,7 @@ def read(export: Export, *, by: Actor) -> Iterator[bytes]:
 
 
 def _erase_bundle(export: Export) -> bool:
-    path = storage.path(export)
-    path.unlink(missing_ok=True)
-    for part in path.parent.glob(f"{export.id}.*.part"):
-        part.unlink(missing_ok=True)
+    bundle_files.erase(export)
     rows = Export.objects.filter(pk=export.pk).exclude(state=ExportState.GONE)
     is_erased = bool(rows.update(state=ExportState.GONE, sha256="", error=""))
     # Afterwards: whoever makes it stores no more words.

@@ -10,8 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext_noop
 
-from gdpr import audit_log
-from gdpr.export import storage
+from gdpr import audit_log, bundle_files
 from gdpr.export.bundle import Collection
 from gdpr.models import ActionStatus, Export, ExportState, GdprAction
 from memory.journal import append as journal
@@ -60,7 +59,7 @@ def failed(export: Export, action: GdprAction, error: Exception) -> Export:
     )
     log.warning("export_failed", export=export.id, why=type(error).__name__)
     if end(export, state=ExportState.FAILED, error=message):
-        storage.path(export).unlink(missing_ok=True)
+        bundle_files.erase(export)
     audit_log.finish(action, ActionStatus.FAILED, error=message)
     return Export.objects.get(pk=export.pk)
 
@@ -77,7 +76,7 @@ def ready(export: Export, action: GdprAction, collection: Collection) -> Export:
     if not end(export, state=ExportState.READY, **values):
         live = Export.objects.get(pk=export.pk)
         if live.state == ExportState.GONE:
-            storage.path(export).unlink(missing_ok=True)
+            bundle_files.erase(export)
         audit_log.finish(action, ActionStatus.FAILED, error=ERASED)
         return live
     scope = {**counts, "covered": collection.other_people.covered}

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import BinaryIO, Final, cast
 
 from django.conf import settings
 from django.utils import timezone
 
-from gdpr import encrypted_file
+from gdpr import bundle_files, encrypted_file
 from gdpr.cases import privacy_settings
 from gdpr.export import bundle, pages, portable
 from gdpr.export.bundle import Collection
@@ -19,15 +18,6 @@ from memory.installation import identity as installation
 from memory.models import User
 
 SAMPLE: Final = 5
-
-
-def folder() -> Path:
-    return Path(settings.DATA_DIR) / "exports"
-
-
-def path(export: Export) -> Path:
-    """Return the path of a bundle's file, which may not exist."""
-    return folder() / export.workspace_id / f"{export.id}.sealed"
 
 
 def expiry(workspace_id: str) -> datetime:
@@ -43,14 +33,14 @@ def _key(export: Export) -> bytes:
 def key_opens(key: str) -> bool | None:
     """Whether a key decrypts one of the newest bundles; None when there are none."""
     rows = Export.objects.filter(state=ExportState.READY).order_by("-made_at")
-    kept_bundles = [row for row in rows[:SAMPLE] if path(row).is_file()]
+    kept_bundles = [row for row in rows[:SAMPLE] if bundle_files.exists(row)]
     if not kept_bundles:
         return None
     return any(_opens(row, key) for row in kept_bundles)
 
 
 def _opens(export: Export, key: str) -> bool:
-    with path(export).open("rb") as file:
+    with bundle_files.opened(export) as file:
         try:
             next(
                 encrypted_file.decrypted_pieces(
@@ -75,15 +65,15 @@ def is_portable(export: Export) -> bool:
 
 
 def store(export: Export, collection: Collection, language: str = "") -> None:
-    """Write a bundle to its encrypted file, atomically and synced."""
+    """Write a bundle, encrypted: all of it or nothing."""
     language = language or settings.LANGUAGE_CODE
     files = (portable if is_portable(export) else pages).files(collection, language)
-    with encrypted_file.sealed(path(export), _key(export)) as sealer:
+    with bundle_files.sealed(export, _key(export)) as sealer:
         bundle.write_files(files, cast("BinaryIO", sealer))
     export.sha256, export.bytes = sealer.sha256.hexdigest(), sealer.size
 
 
 def pieces(export: Export) -> Iterator[bytes]:
     """Yield the decrypted bytes; the file is opened on the first read."""
-    with path(export).open("rb") as file:
+    with bundle_files.opened(export) as file:
         yield from encrypted_file.decrypted_pieces(file, _key(export))

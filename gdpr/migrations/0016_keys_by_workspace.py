@@ -14,8 +14,8 @@ def rekey(_apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("gdpr", "0014_covered_words"),
-        ("memory", "0008_import_lines"),
+        ("gdpr", "0015_erasure_lines"),
+        ("memory", "0011_worker_processes"),
         ("episodic", "0007_run_workspace"),
     ]
 

@@ -15,6 +15,7 @@ from gdpr.models.cases import (
     StepState,
 )
 from gdpr.models.covered_words import ExportWord, RememberedWord, WordVerdict
+from gdpr.models.erasure_lines import ErasureLine
 from gdpr.models.erasure_marks import ErasureMark
 from gdpr.models.intake import IntakeRequest
 from gdpr.models.letters import (
@@ -83,6 +84,7 @@ __all__ = [
     "Consent",
     "Correspondence",
     "Dismissal",
+    "ErasureLine",
     "ErasureMark",
     "Export",
     "ExportState",

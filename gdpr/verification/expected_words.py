@@ -16,13 +16,16 @@ from typing import Final
 
 from django.conf import settings
 from django.db import connection
+from django.db.models import Q
 
 from gdpr.verification import file_scan, sqlite
 from gdpr.verification.byte_search import Finder
-from memory.models import MemoryFile, MemoryVersion
+from memory.models import MemoryFile, MemoryVersion, StoredFile
+from memory.stored_files import trees
 
 BUFFER: Final = 1024 * 1024
 ROWS: Final = 2_000
+ROWS_OF_FILES: Final = 50
 # The shadow tables of a virtual table hold a word index, not readable text.
 _SHADOWS: Final = re.compile(r"_fts(_(data|idx|docsize|config|content))?$")
 
@@ -157,11 +160,26 @@ def files(known_files: KnownFiles, overlap: int) -> Iterator[bytes]:
                 yield from file_scan.pieces(path, overlap)
 
 
+def bodies() -> Iterator[bytes]:
+    """Yield the bytes of memory files and versions that are rows and belong to one.
+
+    As text a row shows its bytes in hexadecimal digits, where no word is found.
+    """
+    versions = MemoryVersion.objects.exclude(sha256="")
+    live = MemoryFile.objects.exclude(sha256="")
+    rows = StoredFile.objects.filter(
+        Q(tree=trees.BLOBS, sha256__in=versions.values("sha256"))
+        | Q(tree=trees.FILES, path__in=live.values("path"))
+    )
+    for body in rows.values_list("body", flat=True).iterator(chunk_size=ROWS_OF_FILES):
+        yield bytes(body)
+
+
 def shared_patterns(finder: Finder, known_files: KnownFiles) -> set[bytes]:
     """Return the patterns that occur in what stays; each is dropped once found."""
     patterns: set[bytes] = set()
     # Cheap sources first: mostly no pattern is left for the rows.
-    for source in (terms, lambda: files(known_files, finder.longest), rows):
+    for source in (terms, lambda: files(known_files, finder.longest), bodies, rows):
         if len(finder):
             patterns |= _patterns_in(source(), finder)
     return patterns

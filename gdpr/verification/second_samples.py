@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
-
-from django.conf import settings
 
 from gdpr.data_map import row_text
 from gdpr.data_map.base import SAMPLE_CHARS, Person
 from gdpr.verification import raw_rows, second_search
 from gdpr.verification.second_matcher import SEAM, SecondMatcher
+from memory.files.versions import blob_parts
 from memory.models import MemoryFile, MemoryVersion
+from memory.rules import errors
+from memory.stored_files import trees
 
 # Two excerpts overlap, so that a name at the end of one is whole in the next.
 STEP: Final = SAMPLE_CHARS // 2
@@ -66,19 +66,20 @@ def _rows(
 
 def _file_texts(person: Person, ids: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the texts of memory files, each with its file's id, the live one first."""
-    root = Path(settings.DATA_DIR)
     of_workspace = {"workspace_id": person.workspace_id}
     files = MemoryFile.objects.filter(**of_workspace, pk__in=ids)
-    paths = [
-        (pk, root / "files" / path) for pk, path in files.values_list("pk", "path")
+    live, blobs = trees.tree(trees.FILES), trees.tree(trees.BLOBS)
+    sources = [
+        (pk, live, tuple(path.split("/")))
+        for pk, path in files.values_list("pk", "path")
     ]
     versions = MemoryVersion.objects.filter(**of_workspace, file_id__in=ids)
-    folder = root / "blobs" / person.workspace_id
     for pk, sha256 in versions.exclude(sha256="").values_list("file_id", "sha256"):
-        paths += [(str(pk), path) for path in folder.glob(f"*/{sha256}")]
-    for pk, path in paths:
-        with suppress(OSError):
-            yield pk, path.read_bytes().decode("utf-8", "replace")
+        sources.append((pk, blobs, blob_parts(person.workspace_id, sha256)))
+    for pk, tree, parts in sources:
+        with suppress(OSError, errors.AppError):
+            if stored := tree.read(parts):
+                yield pk, stored.data.decode("utf-8", "replace")
 
 
 def _excerpt(person: Person, matcher: SecondMatcher, text: str) -> str:

@@ -8,10 +8,8 @@ column, and what was decided to be kept by its row.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Final
 
-from django.conf import settings
 from django.utils.translation import gettext_noop
 
 from gdpr.data_map import memory_files, registry
@@ -22,7 +20,9 @@ from gdpr.verification import raw_rows
 from gdpr.verification.raw_rows import Batch, RawTable, Row
 from gdpr.verification.report import Beat, Report, no_beat
 from gdpr.verification.second_matcher import KINDS, Identifier, SecondMatcher
-from memory.models import MemoryVersion
+from memory.models import MemoryVersion, StoredFile
+from memory.stored_files import trees
+from memory.stored_files.store import RawFile
 
 # Columns that say who acted, by account or label: kept to account for access.
 ACTING: Final[dict[str, frozenset[str]]] = {
@@ -45,6 +45,8 @@ ACTING: Final[dict[str, frozenset[str]]] = {
     "gdpr_exports": frozenset({"made_by", "last_read_by"}),
     "django_admin_log": frozenset({"object_id"}),
 }
+# The rows of files: read as files, so that a trace names the file that it is in.
+AS_FILES: Final = frozenset({StoredFile._meta.db_table})
 # Rows at a time, and files: memory files are small.
 FILES: Final = 200
 BY_SECOND: Final = gettext_noop(
@@ -107,6 +109,8 @@ def search(person: Person, report: Report, beat: Beat = no_beat) -> None:
     places = _places()
     seen_ids = {(trace.place, trace.row_id or trace.where) for trace in report.traces}
     for table in raw_rows.tables():
+        if table.name in AS_FILES:
+            continue
         report.tables += 1
         for batch in raw_rows.batches(
             table,
@@ -223,17 +227,15 @@ def row_of(where: str) -> tuple[str, str, str]:
 
 
 # ── Memory files ─────────────────────────────────────────────────────────────
-def _files(person: Person) -> Iterator[list[tuple[Path, str]]]:
+def _files(person: Person) -> Iterator[list[tuple[RawFile, str]]]:
     """Yield the memory files and kept versions of a workspace with their texts."""
-    root = Path(settings.DATA_DIR)
-    slug = memory_files.slug(person.workspace_id)
-    folders = (root / "files" / slug, root / "blobs" / person.workspace_id)
-    pairs: list[tuple[Path, str]] = []
-    for folder in folders:
-        for path in sorted(folder.rglob("*")):
-            if path.is_symlink() or not path.is_file():
-                continue
-            pairs.append((path, path.read_bytes().decode("utf-8", "replace")))
+    pairs: list[tuple[RawFile, str]] = []
+    for tree, name in (
+        (trees.FILES, memory_files.slug(person.workspace_id)),
+        (trees.BLOBS, person.workspace_id),
+    ):
+        for file in trees.tree(tree).raw((name,)):
+            pairs.append((file, file.read().decode("utf-8", "replace")))
             if len(pairs) == FILES:
                 yield pairs
                 pairs = []
@@ -241,24 +243,22 @@ def _files(person: Person) -> Iterator[list[tuple[Path, str]]]:
         yield pairs
 
 
-def _file_trace(path: Path, person: Person) -> list[Trace]:
+def _file_trace(file: RawFile, person: Person) -> list[Trace]:
     """Return the traces of a file: its row, unless that is kept by decision."""
-    owners = _owners(path, person.workspace_id)
+    owners = _owners(file, person.workspace_id)
     spared_ids = person.spared_rows.get(memory_files.PLACE, frozenset())
     spared_files = {row_id.rstrip("".join(_MARKS)) for row_id in spared_ids}
     if owners & spared_files:
         return []
     place = next(iter(sorted(owners)), "")
-    return [Trace(memory_files.PLACE, place or path.parent.name, BY_SECOND, place)]
+    return [Trace(memory_files.PLACE, place or file.parts[-2], BY_SECOND, place)]
 
 
-def _owners(path: Path, workspace_id: str) -> set[str]:
-    """Return the ids of the memory files whose text lies in a file."""
-    root = Path(settings.DATA_DIR)
+def _owners(file: RawFile, workspace_id: str) -> set[str]:
+    """Return the ids of the memory files whose text is in a file."""
     versions = MemoryVersion.objects.filter(workspace_id=workspace_id)
-    of_text = versions.filter(sha256=path.name).values_list("file_id", flat=True)
-    owners = set(of_text)
-    if not owners and path.is_relative_to(root / "files"):
-        name = path.relative_to(root / "files").as_posix()
-        owners = set(versions.filter(file__path=name).values_list("file_id", flat=True))
-    return owners
+    if file.tree == trees.FILES:
+        rows = versions.filter(file__path=file.path)
+    else:
+        rows = versions.filter(sha256=file.parts[-1])
+    return set(rows.values_list("file_id", flat=True))

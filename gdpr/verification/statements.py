@@ -14,6 +14,7 @@ from django.utils.translation import gettext_noop
 from gdpr.verification import server_files
 from gdpr.verification.file_scan import ENCRYPTED, UNREADABLE
 from gdpr.verification.report import Report
+from memory.installation import bodies
 
 # ── What was searched ────────────────────────────────────────────────────────
 ASKED: Final = gettext_noop(
@@ -69,6 +70,11 @@ FOLDERS: Final = gettext_noop(
     " they can be read from here, were searched: no temporary folder, no file of"
     " another program, no log that something else collects."
 )
+ROWS_OF_FILES: Final = gettext_noop(
+    "The bytes of memory files are rows of the database and were read there. The data"
+    " folders of other machines of this installation were not searched: they hold"
+    " keys, the program's own files and records of erasures, which name nobody."
+)
 PROCESSES: Final = gettext_noop(
     "The memory of running processes, swap space and core dumps were not searched."
     " Processes were told to drop their caches of texts; memory that a process freed"
@@ -106,6 +112,8 @@ def not_searched(report: Report, words: int, rows: int) -> list[str]:
     lines += _not_read(report)
     if connection.vendor == "postgresql":
         lines += [*server_files.not_searched(), LONG_VALUES]
+    if bodies.in_database():
+        lines.append(ROWS_OF_FILES)
     return [*lines, FOLDERS, PROCESSES]
 
 

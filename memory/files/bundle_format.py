@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
-from memory.files.storage import digest
 from memory.rules import errors, tiers
 from memory.rules.json_structure import is_within
+from memory.stored_files.store import digest
 
 FORMAT: Final = "crewship-memory-bundle"
 MANIFEST: Final = "manifest.json"

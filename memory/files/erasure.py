@@ -8,18 +8,14 @@ result.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from django.db import transaction
 
 from memory import scanner
 from memory.files import commit, paths, reconcile, versions
-from memory.files.storage import FileStore, RootLost, digest
 from memory.models import (
     BlockedSource,
     Clearance,
@@ -30,6 +26,7 @@ from memory.models import (
     MemoryVersion,
 )
 from memory.rules import errors
+from memory.stored_files.store import RawFile, RootLost, Store, digest
 
 REDACTED: Final = "Words were erased from this version."
 _HELD_TEXTS: Final = (
@@ -127,7 +124,7 @@ def _edited(
     return rows, new_shas
 
 
-def _put(store: FileStore, file: MemoryFile, sha256: str) -> None:
+def _put(store: Store, file: MemoryFile, sha256: str) -> None:
     """Set the live file to the bytes of a blob; remove it when there is no blob."""
     if sha256 == file.sha256:
         return
@@ -192,43 +189,25 @@ def delete_unused_blobs(workspace_id: str, shas: Iterable[str]) -> int:
     return count
 
 
-def strays(workspace_id: str, slug: str) -> Iterator[Path]:
-    """Yield files in a workspace's folders that have no row.
+def strays(workspace_id: str, slug: str) -> Iterator[RawFile]:
+    """Yield files of a workspace that have no row.
 
     Temporary files of a crash, blobs without a version, files with names of no tier.
     """
-    paths.file_store().check()
-    versions.blobs().check()
-    live, blobs = paths.file_store().root / slug, versions.blobs().root / workspace_id
+    live, blobs = paths.file_store(), versions.blobs()
+    live.check()
+    blobs.check()
     live_paths = set(
         MemoryFile.objects.filter(workspace_id=workspace_id)
         .exclude(sha256="")
         .values_list("path", flat=True)
     )
-    for path in _plain_files(live):
-        if path.relative_to(paths.file_store().root).as_posix() not in live_paths:
-            yield path
+    yield from (file for file in live.raw((slug,)) if file.path not in live_paths)
     rows = MemoryVersion.objects.filter(workspace_id=workspace_id)
     version_shas = set(rows.values_list("sha256", flat=True))
-    for path in _plain_files(blobs):
-        if path.name not in version_shas:
-            yield path
-
-
-def _plain_files(root: Path) -> Iterator[Path]:
-    for folder, _, names in os.walk(root, followlinks=False):
-        for name in sorted(names):
-            path = Path(folder) / name
-            if path.is_file() and not path.is_symlink():
-                yield path
-
-
-def discard(path: Path) -> bool:
-    """Remove a stray; return whether it was there."""
-    with suppress(FileNotFoundError):
-        path.unlink()
-        return True
-    return False
+    for file in blobs.raw((workspace_id,)):
+        if file.parts[-1] not in version_shas:
+            yield file
 
 
 # ── Held texts ───────────────────────────────────────────────────────────────

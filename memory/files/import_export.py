@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from django.db import DatabaseError
 
-from memory.files import bundle_format, paths, quarantine, storage, versions, writer
+from memory.files import bundle_format, paths, quarantine, versions, writer
 from memory.files.bundle_format import Document
 from memory.files.paths import Owner
 from memory.files.writer import Request
@@ -22,6 +22,7 @@ from memory.ports import subject_linker
 from memory.rules import entries, errors, tiers
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Place, WriteMode
+from memory.stored_files.store import digest
 
 REJECTED: Final = (
     writer.TierFull,
@@ -140,7 +141,7 @@ def _plan(doc: Document, into: Scope, targets: set[str]) -> Item:
     targets.add(target)
     row = MemoryFile.objects.filter(workspace=into.workspace, path=target).first()
     present = row.sha256 if row else ""
-    is_same = present == storage.digest(doc.text.encode())
+    is_same = present == digest(doc.text.encode())
     action = "same" if is_same else "replace" if present else "new"
     planned = replace(item, target=target, action=action)
     return replace(planned, owner=owner, place=place, text=doc.text)

@@ -13,13 +13,13 @@ from memory import workspace_tree
 from memory.files import paths, reading, restricted, versions
 from memory.files.paths import Owner
 from memory.files.reading import Hit, Text
-from memory.files.storage import Unsafe
 from memory.files.versions import BlobDamaged, DiffLine
 from memory.models import HeldFile, HeldState, MemoryFile, MemoryVersion
 from memory.rules import errors, tiers
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Place
 from memory.rules.translation import gettext
+from memory.stored_files.store import Unsafe
 
 LOG: Final = 200
 STRAYS: Final = 50

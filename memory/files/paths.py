@@ -1,18 +1,15 @@
-"""Owners of memory files and their paths on disk."""
+"""Owners of memory files and their paths below the root."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from django.conf import settings
-
-from memory.files.storage import FileStore, RootLost
-from memory.installation import identity as installation
 from memory.models import Agent, Crew, MemoryFile
 from memory.rules import errors, tiers
 from memory.rules.tiers import Place
+from memory.stored_files import trees
+from memory.stored_files.store import RootLost, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +56,9 @@ class Owner:
         return "/".join(self.parts(place))
 
 
-def file_store() -> FileStore:
+def file_store() -> Store:
     """Return the storage of the live files."""
-    data = Path(settings.DATA_DIR)
-    return FileStore(data / "files", data / "locks", installation.installation_id())
+    return trees.tree(trees.FILES)
 
 
 def require_tree(slug: str) -> None:

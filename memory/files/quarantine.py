@@ -18,7 +18,6 @@ from django.utils import timezone
 
 from memory import scanner, workspace_settings
 from memory.files.paths import Owner
-from memory.files.storage import digest
 from memory.journal import append as journal
 from memory.models import (
     BlockedSource,
@@ -34,6 +33,7 @@ from memory.rules.permissions import Actor
 from memory.rules.translation import gettext_noop
 from memory.scanner import Verdict
 from memory.scanner.similarity import SAME_FROM
+from memory.stored_files.store import digest
 from memory.workspace_settings import declarations
 
 KNOWN_ATTACKS: Final = 2_000

@@ -10,13 +10,13 @@ from memory import scanner
 from memory.files import paths, reconcile, restricted, search_index
 from memory.files.paths import Owner
 from memory.files.search_index import SNIPPET_CHARS
-from memory.files.storage import RootLost
 from memory.models import HeldFile, HeldState, MemoryFile
 from memory.ports import subject_linker
 from memory.rules import errors, tiers
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Place, Tier
 from memory.rules.translation import gettext
+from memory.stored_files.store import RootLost
 
 LIMIT: Final = 20
 

@@ -20,12 +20,12 @@ from memory.files import commit, quarantine, suppressed_names, versions
 from memory.files import paths as file_paths
 from memory.files.paths import Owner
 from memory.files.quarantine import Incoming, Judgement
-from memory.files.storage import RootLost, Stored, Unsafe
 from memory.jobs import time_box
 from memory.models import MemoryFile, Workspace
 from memory.rules import entries, errors
 from memory.rules.permissions import system
 from memory.rules.tiers import HARD_CAP, Place
+from memory.stored_files.store import RootLost, Stored, Unsafe
 
 log = structlog.get_logger(__name__)
 

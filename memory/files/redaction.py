@@ -14,10 +14,10 @@ from typing import Any, Final
 from memory import scanner
 from memory.files import quarantine, scanner_words
 from memory.files.quarantine import Incoming, Policy
-from memory.files.storage import digest
 from memory.rules import errors
 from memory.rules.translation import gettext, gettext_noop
 from memory.scanner import Finding, Level, Span, Verdict
+from memory.stored_files.store import digest
 
 MAX_FINDINGS: Final = 20
 

@@ -18,13 +18,13 @@ from pydantic_core import PydanticCustomError
 from memory import tool_registry
 from memory.files import paths, reading, writer
 from memory.files.paths import Owner
-from memory.files.storage import RootLost
 from memory.files.writer import Request, WriteResult
 from memory.installation import identity as installation
 from memory.journal import append as journal
 from memory.rules import errors, prompt_fence, tiers
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Tier, WriteMode
+from memory.stored_files.store import RootLost
 from memory.tool_registry import Arguments, Integer, Run, Text, Tool, choice, schema
 
 _WRITABLE: Final = [tier for tier in Tier if tiers.RULES[tier].by_tools]

@@ -10,23 +10,21 @@ import difflib
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import Final
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import pgettext
 
-from memory.files.storage import FileStore, RootLost, digest
-from memory.installation import identity as installation
 from memory.jobs import time_box
 from memory.models import MemoryFile, MemoryVersion
 from memory.ports import subject_linker
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.rules.translation import gettext_noop
+from memory.stored_files import trees
+from memory.stored_files.store import RootLost, Store, digest
 from memory.workspace_settings import declarations
 
 KEEP_NEWEST: Final = 3
@@ -59,9 +57,8 @@ class Pruned:
     blobs: int
 
 
-def blobs() -> FileStore:
-    data = Path(settings.DATA_DIR)
-    return FileStore(data / "blobs", data / "locks", installation.installation_id())
+def blobs() -> Store:
+    return trees.tree(trees.BLOBS)
 
 
 def blob_parts(workspace_id: str, sha256: str) -> tuple[str, str, str]:

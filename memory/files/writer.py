@@ -18,7 +18,6 @@ from memory.files import (
     quarantine,
     reconcile,
     redaction,
-    storage,
     versions,
 )
 from memory.files.paths import Owner
@@ -30,6 +29,7 @@ from memory.rules import entries, errors, tiers, validation
 from memory.rules.permissions import Actor, AgentRole
 from memory.rules.tiers import Place, Tier, WriteMode
 from memory.rules.translation import gettext, gettext_noop
+from memory.stored_files.store import digest
 
 JUDGED_TAIL: Final = 600
 
@@ -174,7 +174,7 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         mode=request.mode.value,
         source=request.source,
         written_by=by.label,
-        base_sha256=storage.digest(current.encode()) if current else "",
+        base_sha256=digest(current.encode()) if current else "",
         subjects=request.subjects,
     )
     if quarantine.is_blocked(incoming):

@@ -10,18 +10,25 @@ from typing import Final
 from django.conf import settings
 from django.db import transaction
 
-from memory.installation import key_files, keys
+from memory.installation import bodies, key_files, keys
 from memory.installation.keys import KEYS, SAMPLE, WAY_OUT
 from memory.models import ChainHead, Installation, MemoryFile, ids
 from memory.models.installation import ONLY
 
 FOLDERS: Final = ("keys", "files", "blobs")
+# A machine's own folder, where bodies and keys are in the database.
+OWN: Final = ("keys",)
+
+
+def names() -> tuple[str, ...]:
+    """Return the folders that carry the installation's id."""
+    return OWN if bodies.in_database() else FOLDERS
 
 
 def marks() -> set[str]:
     """Return the installation ids that the folders carry; at most one is right."""
     root = Path(settings.DATA_DIR)
-    return {mark for name in FOLDERS if (mark := key_files.mark_of(root / name))}
+    return {mark for name in names() if (mark := key_files.mark_of(root / name))}
 
 
 def _mismatch() -> str | None:
@@ -66,6 +73,10 @@ def establish() -> str | None:
         # Another process that starts at the same time waits for this row.
         if is_ours:
             keys.make_missing()
+            if not MemoryFile.objects.exclude(sha256="").exists():
+                row.bodies = settings.BODIES
+                row.save(update_fields=["bodies"])
+            keys.seal_present()
             mark_folders(Path(settings.DATA_DIR), row.installation_id)
             step("marked")
             keys.record(row.installation_id)
@@ -83,9 +94,15 @@ step: Callable[[str], None] = _no_step
 
 def mark_folders(root: Path, installation_id: str) -> None:
     """Write the id into the folders of a data folder, creating missing ones."""
-    for name in FOLDERS:
+    for name in names():
         if key_files.mark_of(root / name) != installation_id:
             key_files.replace(root / name / key_files.MARK, installation_id)
+
+
+def join(installation_id: str) -> None:
+    """Mark the folder of a machine that is new to an installation on several."""
+    if bodies.in_database() and not marks():
+        mark_folders(Path(settings.DATA_DIR), installation_id)
 
 
 # ── Checks ───────────────────────────────────────────────────────────────────

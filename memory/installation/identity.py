@@ -3,7 +3,8 @@
 The database holds the id and a fingerprint of each key; the folders ``keys``, ``files``
 and ``blobs`` carry the id in a file. While they disagree nothing is written: with a
 foreign folder memory files would look removed, and a foreign key would break the chain
-for good. Keys are created at a true first start only, never while data depends on one.
+for good. Where files and keys are in the database, ``keys`` alone carries the id. Keys
+are created at a true first start only, never while data depends on one.
 """
 
 from __future__ import annotations
@@ -15,8 +16,7 @@ from dataclasses import dataclass, field
 from django.conf import settings
 from django.db import DatabaseError
 
-from memory.installation import folders, keys, restore_mark
-from memory.installation.folders import FOLDERS
+from memory.installation import bodies, folders, keys, restore_mark
 from memory.installation.keys import BY_NAME
 from memory.models import Installation
 from memory.rules import errors
@@ -38,6 +38,7 @@ class _State:
 
     installation_id: str = ""
     keys_problem: str | None = None
+    bodies_problem: str | None = None
     checked_at: float | None = None
     folders: dict[str, tuple[object, ...]] = field(default_factory=dict)
 
@@ -63,6 +64,8 @@ def _refresh() -> None:
         row = Installation.objects.first()
     if row is not None:
         _state.installation_id = row.installation_id
+        _state.bodies_problem = bodies.problem(row.bodies)
+        folders.join(row.installation_id)
         keys.load_missing()
         _state.keys_problem = keys.mismatch(row.installation_id)
         if _state.keys_problem is not None:
@@ -106,7 +109,7 @@ def folder_problem() -> str | None:
     """Return what is wrong with the data folder; costs a few ``stat`` calls."""
     if not _state.installation_id:
         return None
-    for name in FOLDERS:
+    for name in folders.names():
         try:
             signature = folders.signature(f"{settings.DATA_DIR}/{name}")
         except OSError:
@@ -126,7 +129,15 @@ def folder_problem() -> str | None:
 
 def problem() -> str | None:
     """Return why nothing may be written, None when keys and folders are right."""
-    return keys_problem() or folder_problem()
+    keys_reason = keys_problem()
+    return _state.bodies_problem or keys_reason or folder_problem()
+
+
+def require_bodies() -> None:
+    """Raise NotReady while the bytes of files are elsewhere than the settings say."""
+    keys_problem()
+    if _state.bodies_problem is not None:
+        raise NotReady(reason=_state.bodies_problem)
 
 
 def require() -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from django.conf import settings
 
-from memory.installation import key_files
+from memory.installation import bodies, key_files, sealed_keys
 from memory.models import ChainHead, KeyFingerprint
 from memory.rules import hashing
 
@@ -46,6 +46,12 @@ KEYS: Final = (
     Key("exports", "EXPORT_KEY", "the sealed bundles of access requests"),
 )
 BY_NAME: Final = {key.name: key for key in KEYS}
+
+SECRET_DIFFERS: Final = (
+    "CREWSHIP_SECRET_KEY is not the one on record, under which the other keys are"
+    " sealed in the database: give this process the one that the other machines have;"
+    f" manage.py reseal_keys changes it, {WAY_OUT}."
+)
 
 # Whether a key fits the data that was made with it; None when there is no such data.
 Witness = Callable[[str], bool | None]
@@ -86,18 +92,39 @@ def _use(key: Key, text: str) -> None:
         settings.SECRET_KEY_IS_MADE_UP = False
 
 
+def is_sealed(key: Key) -> bool:
+    """Whether a key is kept in the database, under the one that signs sessions."""
+    return bodies.in_database() and key.name != "secret"
+
+
 def load_missing() -> None:
     """Load keys that another process has created since this one started."""
     for key in KEYS:
-        if not value(key) and (text := key_files.read(path_of(key))):
+        text = "" if value(key) else key_files.read(path_of(key))
+        if not value(key) and not text and is_sealed(key):
+            text = sealed_keys.get(key.name)
+        if text:
             _use(key, text)
 
 
 def make_missing() -> None:
     """Create the missing keys; of two processes that do, one wins."""
     for key in KEYS:
-        if not value(key):
-            _use(key, key_files.make(path_of(key), secrets.token_urlsafe(48)))
+        if value(key):
+            continue
+        text = secrets.token_urlsafe(48)
+        if is_sealed(key):
+            _use(key, sealed_keys.make(key.name, text))
+        else:
+            _use(key, key_files.make(path_of(key), text))
+
+
+def seal_present() -> None:
+    """Seal the keys that this process has and the environment does not give."""
+    for key in KEYS:
+        is_given = key.file in settings.KEYS_FROM_ENVIRONMENT
+        if is_sealed(key) and value(key) and not is_given:
+            sealed_keys.make(key.name, value(key))
 
 
 def chain_witness(key: str) -> bool | None:
@@ -162,6 +189,8 @@ def _differences(keys: list[Key]) -> str:
 def mismatch(installation_id: str) -> str | None:
     """Return how the keys differ from those on record, None when they do not."""
     keys = differing(installation_id)
+    if bodies.in_database() and BY_NAME["secret"] in keys:
+        return SECRET_DIFFERS
     if keys:
         return f"{_differences(keys)}: bring back what was there; {WAY_OUT}."
     return next((reason for check in _checks if (reason := check()) is not None), None)
@@ -170,11 +199,16 @@ def mismatch(installation_id: str) -> str | None:
 def record(installation_id: str) -> None:
     """Store the fingerprints of the keys that this process has."""
     for key in KEYS:
-        KeyFingerprint.objects.update_or_create(
-            name=key.name,
-            defaults={
-                "fingerprint": key_files.fingerprint(
-                    key.name, value(key), installation_id
-                )
-            },
-        )
+        _record(key, installation_id)
+
+
+def record_secret(installation_id: str) -> None:
+    """Store the fingerprint of the key that signs sessions."""
+    _record(BY_NAME["secret"], installation_id)
+
+
+def _record(key: Key, installation_id: str) -> None:
+    fingerprint = key_files.fingerprint(key.name, value(key), installation_id)
+    KeyFingerprint.objects.update_or_create(
+        name=key.name, defaults={"fingerprint": fingerprint}
+    )

@@ -277,7 +277,7 @@ class Migration(migrations.Migration):
     # Batches of their own, so that nobody waits for the whole table.
     atomic = False
     dependencies = [
-        ("memory", "0008_import_lines"),
+        ("memory", "0009_stored_files"),
     ]
 
     operations = [

@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     """The processes that take tasks from queues, and the clock."""
 
-    dependencies = [("memory", "0008_import_lines")]
+    dependencies = [("memory", "0010_words_by_workspace")]
 
     operations = [
         migrations.CreateModel(

@@ -35,6 +35,7 @@ from memory.models.records import (
 )
 from memory.models.review import LastVisit, SavedView, ViewPage
 from memory.models.settings import WorkspaceSetting
+from memory.models.stored_files import SealedKey, StoredFile
 from memory.models.tenancy import (
     Agent,
     AgentKey,
@@ -88,6 +89,8 @@ __all__ = [
     "RecordStatus",
     "RunState",
     "SavedView",
+    "SealedKey",
+    "StoredFile",
     "SubjectMention",
     "User",
     "ViewPage",

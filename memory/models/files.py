@@ -1,8 +1,8 @@
 """The tables of memory files: files, versions, texts held for review.
 
-The bytes of live files and of versions are stored on disk; these rows say which bytes,
-whose, and where they came from. Only held texts are stored in the database: only
-reviewers may see them.
+The bytes of live files and of versions are in ``stored_files``, on disk or in the
+database; these rows say which bytes, whose, and where they came from. Held texts are
+always in the database: only reviewers may see them.
 """
 
 from __future__ import annotations

@@ -16,11 +16,15 @@ def _installation_id() -> str:
 
 
 class Installation(models.Model):
-    """The one row that names this installation; its data folder carries the name."""
+    """The one row that names this installation; its data folder carries the name.
+
+    ``bodies`` says where the bytes of files are: ``folder`` or ``database``.
+    """
 
     number = models.PositiveSmallIntegerField(primary_key=True, default=ONLY)
     installation_id = models.CharField(max_length=40, default=_installation_id)
     created_at = models.DateTimeField(default=timezone.now)
+    bodies = models.CharField(max_length=8, default="folder")
 
     class Meta:
         db_table = "installation"

@@ -30,6 +30,7 @@ from memory import records
 from memory.accounts import api_keys, workspaces
 from memory.files import paths as file_paths
 from memory.files.paths import Owner
+from memory.installation import bodies
 from memory.models import Agent, Crew, JournalEntry, MemoryFile, Record, Workspace
 from memory.providers import base, native, remote, tierfiles
 from memory.providers.base import Binding, Provider
@@ -38,6 +39,7 @@ from memory.records.drafts import Draft
 from memory.rules import permissions, tiers
 from memory.rules.permissions import AgentRole
 from memory.rules.tiers import Place
+from memory.stored_files import trees
 
 HANG_SECONDS: Final = 3.0
 DELETE_ATTEMPTS: Final = 5
@@ -140,19 +142,20 @@ class LocalHarness(WorkspaceHarness):
 
 
 class FilesHarness(LocalHarness):
-    """Tier files: a folder allows every hook."""
+    """Tier files: a folder allows every hook, a database those without links."""
 
     name = tierfiles.NAME
     make = tierfiles.TierFiles
 
     def _path(self, label: str) -> Path:
-        return file_paths.file_store().root.joinpath(*self.owner.parts(place(label)))
+        if bodies.in_database():
+            raise NotApplicable("the files are rows: there are no links and no folders")
+        root = trees.folder(trees.FILES).root
+        return root.joinpath(*self.owner.parts(place(label)))
 
     def poison(self, label: str, text: str) -> None:
         """Write the file without the file writer."""
-        path = self._path(label)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        file_paths.file_store().write(self.owner.parts(place(label)), text.encode())
 
     def link(self, label: str) -> Callable[[], str]:
         """Put a symbolic link in place of a file."""
@@ -165,6 +168,8 @@ class FilesHarness(LocalHarness):
 
     def broken(self, fault: str) -> Provider:
         """Return the provider over a faulty folder."""
+        if bodies.in_database() and fault != "down":
+            raise NotApplicable("the files are rows: there is no folder")
         data = self.folder / secrets.token_hex(4)
         if fault == "a file":
             data.write_text("not a folder")
@@ -189,7 +194,10 @@ class FilesHarness(LocalHarness):
 
     def traces(self) -> frozenset[str]:
         """Return every name in the tree."""
-        root = file_paths.file_store().root / self.workspace.slug
+        if bodies.in_database():
+            rows = file_paths.file_store().raw((self.workspace.slug,))
+            return frozenset(file.path for file in rows)
+        root = trees.folder(trees.FILES).root / self.workspace.slug
         return frozenset(str(path.relative_to(root)) for path in root.rglob("*"))
 
 

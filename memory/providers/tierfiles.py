@@ -19,6 +19,7 @@ from django.conf import settings
 from memory.files import paths, reading, reconcile, writer
 from memory.files.paths import Owner
 from memory.files.writer import Request
+from memory.installation import bodies
 from memory.models import Workspace
 from memory.providers import base, ownership
 from memory.providers.base import Binding, HealthStatus, Hit
@@ -34,7 +35,8 @@ def probe(binding: Binding, data: Path | None = None) -> None:
     """Raise unless the workspace's folder can be written; leave nothing there.
 
     An unnamed file is written and dropped where the system has them; for a folder that
-    does not exist yet the nearest existing one above it is tried.
+    does not exist yet the nearest existing one above it is tried. Files in the database
+    need no folder.
     """
     if data is None:
         try:
@@ -42,6 +44,8 @@ def probe(binding: Binding, data: Path | None = None) -> None:
         except errors.Unavailable:
             message = "stat: the folder of the memory files is missing or not ours"
             raise base.StoreFault(message) from None
+        if bodies.in_database():
+            return
     slug = Workspace.objects.values_list("slug", flat=True).get(pk=binding.workspace_id)
     data = data or Path(settings.DATA_DIR)
     folder = data / "files" / slug

@@ -22,13 +22,13 @@ from memory.files.quarantine import (
     WriteRefused,
 )
 from memory.files.redaction import Standard
-from memory.files.storage import digest
 from memory.models import HeldFile, HeldRecord
 from memory.records import sessions
 from memory.rules import entries, errors, scopes
 from memory.rules.permissions import Actor
 from memory.rules.scopes import Scope as Scope
 from memory.rules.translation import gettext
+from memory.stored_files.store import digest
 
 CONTENT_BYTES: Final = 65_536
 METADATA_BYTES: Final = 32_768

@@ -11,8 +11,8 @@ from django.db.models import QuerySet
 
 from memory import scanner
 from memory.files import quarantine
-from memory.files.storage import digest
 from memory.models import Clearance, HeldRecord, HeldState, Record
+from memory.stored_files.store import digest
 
 # Texts read per query, of those that were not scanned yet.
 PART: Final = 250

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
-from memory.files.storage import digest
 from memory.models import Record, RecordStatus
 from memory.records import chain
 from memory.records.drafts import Draft, trace_of
 from memory.rules import scopes
 from memory.rules.permissions import Actor
+from memory.stored_files.store import digest
 
 # Crew id, agent id, scope key, external id: unique among current records.
 Name = tuple[str | None, str | None, str, str]

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from memory import scanner
 from memory.files import quarantine, redaction, versions, writer
 from memory.files.paths import Owner
-from memory.files.storage import digest
 from memory.files.writer import Request
 from memory.models import HeldFile
 from memory.ports import subject_linker
 from memory.rules import errors, tiers
 from memory.rules.tiers import Place, WriteMode
 from memory.rules.translation import gettext
+from memory.stored_files.store import digest
 
 
 def text_of(case: HeldFile) -> str:

@@ -16,7 +16,6 @@ from typing import Final
 from memory import scanner
 from memory.files import commit, paths, quarantine, versions
 from memory.files.quarantine import Incoming, Judgement
-from memory.files.storage import RootLost
 from memory.models import (
     HeldFile,
     HeldState,
@@ -29,6 +28,7 @@ from memory.models import (
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.rules.translation import gettext, gettext_noop
+from memory.stored_files.store import RootLost
 
 BUDGET_SECONDS: Final = 6.0
 JOURNAL_LIMIT: Final = 400

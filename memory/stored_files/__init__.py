@@ -1,0 +1,1 @@
+"""Files by name: in folders when embedded, in the database when scaled out."""

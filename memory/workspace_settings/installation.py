@@ -18,6 +18,7 @@ VISIBLE_VARIABLES: Final = {
     "CREWSHIP_LOCAL_MODEL": gettext_noop("The local embedder's model."),
     "OLLAMA_MODEL": gettext_noop("The remote embedder's model."),
     "CREWSHIP_CONSOLIDATE_MODEL": gettext_noop("The chat model that proposes rules."),
+    "CREWSHIP_BODIES": gettext_noop("Where memory files, bundles and keys are kept."),
     "CREWSHIP_RATE_LIMIT": gettext_noop("API requests per key."),
     "CREWSHIP_RAW_CONTENT": gettext_noop("Raw text that AtomicMemory's clients send."),
     "CREWSHIP_WEBHOOK_PRIVATE": gettext_noop("Webhooks to private addresses."),

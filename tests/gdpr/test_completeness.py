@@ -117,6 +117,7 @@ COLUMNS = {
     f" severity priority actor_type {_CHAINED}",
     "memory.MemoryFile": "key label path",
     "memory.MemoryVersion": "written_by author note source",
+    "memory.StoredFile": "tree path body",
     "memory.MemoryChunk": "heading text",
     "episodic.Embedding": "vector crew_id agent_id last_error",
     "episodic.MemoryRelation": "",

@@ -18,7 +18,6 @@ from gdpr.matching.matcher import Matcher, Name
 from gdpr.models import Export, ExportState
 from memory import records
 from memory.files import commit, erasure, reconcile, versions
-from memory.files import paths as file_paths
 from memory.files.quarantine import HeldForReview
 from memory.models import (
     BlockedSource,
@@ -31,6 +30,7 @@ from memory.models import (
 )
 from memory.records.drafts import Draft
 from memory.review import decide as review
+from memory.stored_files import trees
 from tests.gdpr import kit
 from tests.memory.files import kit as files
 from tests.world import ATTACK, World
@@ -108,7 +108,7 @@ def test_a_card_goes_whole_with_its_name_and_its_lock(world: World) -> None:
     assert not MemoryFile.objects.filter(path=path).exists()
     assert not MemoryVersion.objects.filter(pk=other_card.version.pk).exists()
     assert kit.in_folders("anna-kowalczyk") == {}
-    assert not file_paths.file_store()._lock(path).exists()
+    assert not trees.folder("files")._lock(path).exists()
     bert = files.on_disk(world, "peers/bertram-ohlsen.md")
     assert bert.read_text() == "and tea\n"
     assert kit.traces(anna, "files") == []
@@ -158,7 +158,7 @@ def test_a_damaged_blob_with_the_name_goes_too(world: World) -> None:
     anna = kit.subject(world)
     written_file = files.write(world, f"tea\n{ANNA}\n")
     parts = versions.blob_parts(world.acme.id, written_file.sha256)
-    path = versions.blobs().root.joinpath(*parts)
+    path = trees.folder("blobs").root.joinpath(*parts)
     path.write_text(f"tampered {ANNA}")
     kit.erase("files", anna)
     assert not path.exists()
@@ -169,7 +169,10 @@ def test_a_damaged_blob_with_the_name_goes_too(world: World) -> None:
 def test_strays_of_every_kind_go_and_others_stay(world: World) -> None:
     anna = kit.subject(world)
     files.write(world, "tea\n")
-    folder, blobs = files.on_disk(world).parent, versions.blobs().root / world.acme.id
+    folder, blobs = (
+        files.on_disk(world).parent,
+        trees.folder("blobs").root / world.acme.id,
+    )
     torn = files.put(folder / ".crewship-tmp-0011", f"half of {ANNA}")
     orphan = files.put(blobs / "ab" / ("ab" + "0" * 62), f"{ANNA} once")
     stray = files.put(folder / "anna-kowalczyk.txt", "tea")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 
 from gdpr import encrypted_file
-from gdpr.cases import sealed_names
+from gdpr.cases import case_files, sealed_names
 from gdpr.models import Case
 
 KEY = encrypted_file.key_for(b"m" * 32, "exp_1")
@@ -124,7 +124,7 @@ def test_a_deletion_that_a_killed_runner_did_not_sync_is_synced_by_the_next(
     tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.DATA_DIR = tmp_path
-    folder, synced = tmp_path / sealed_names.FOLDER, list[Path]()
+    folder, synced = tmp_path / case_files.FOLDER, list[Path]()
     monkeypatch.setattr(encrypted_file, "sync", synced.append)
     sealed_names.drop_names(Case(id="case_1"))
     assert synced == []

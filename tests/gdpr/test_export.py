@@ -16,11 +16,10 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from gdpr import encrypted_file
+from gdpr import bundle_files, encrypted_file
 from gdpr.data_map import registry
 from gdpr.data_map.base import Person, RowMatch
 from gdpr.export import make as export
-from gdpr.export import storage
 from gdpr.models import (
     ActionStatus,
     Alias,
@@ -131,7 +130,7 @@ def test_a_failing_holder_fails_the_whole_export(
     assert GdprAction.objects.get().status == ActionStatus.FAILED
     export_row = export.make(export.request(maria, by=_officer(world)))
     assert (export_row.state, export_row.error) == (ExportState.FAILED, "OSError")
-    assert not list(storage.folder().rglob("*.*"))
+    assert not list(bundle_files.folder().rglob("*.*"))
     with pytest.raises(export.NotReady):
         export.read(export_row, by=_officer(world))
 
@@ -164,7 +163,7 @@ def test_a_long_story_gets_several_pages(world: World, maria: Subject) -> None:
 
 def test_a_bundle_is_encrypted_at_rest(world: World, maria: Subject) -> None:
     export_row, _ = _bundle(maria, _officer(world))
-    (path,) = storage.folder().rglob("*.sealed")
+    (path,) = bundle_files.folder().rglob("*.sealed")
     data = path.read_bytes()
     assert MARIA.encode() not in data
     assert b"PK\x03\x04" not in data[:64]
@@ -211,7 +210,7 @@ def test_an_erasure_takes_every_bundle_along(world: World, maria: Subject) -> No
     _bundle(maria, _officer(world))
     _bundle(maria, _officer(world))
     assert len(kit.erase("exports", maria)) == 2
-    assert not list(storage.folder().rglob("*.*"))
+    assert not list(bundle_files.folder().rglob("*.*"))
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.OPERATOR, Role.AGENT])
@@ -244,7 +243,7 @@ def test_the_command_prints_json_or_makes_a_bundle(
     file = tmp_path / "maria.zip"
     call_command("gdpr_export", MARIA, workspace="acme", out=file, stdout=out)
     assert "likes tea" in _files(file.read_bytes())["data.json"]
-    assert not list(storage.folder().rglob("*.sealed"))
+    assert not list(bundle_files.folder().rglob("*.sealed"))
     for options in ({"out": file}, {"workspace": "other"}, {"workspace": "nowhere"}):
         with pytest.raises(CommandError):
             call_command("gdpr_export", MARIA, **options, stdout=out)

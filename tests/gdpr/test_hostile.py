@@ -14,12 +14,11 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.utils import timezone
 
-from gdpr import audit_log, erasure
-from gdpr.cases import actions, legal_holds, privacy_settings, sealed_names
+from gdpr import audit_log, bundle_files, erasure
+from gdpr.cases import actions, case_files, legal_holds, privacy_settings, sealed_names
 from gdpr.cases import workflow as cases
 from gdpr.erasure import failpoints, one_call, readiness, replay, tombstones
 from gdpr.export import make as export
-from gdpr.export import storage
 from gdpr.models import (
     ActionKind,
     Case,
@@ -191,7 +190,7 @@ def test_a_bundle_erased_while_it_is_made_stays_erased(
 
     monkeypatch.setattr(export, "collect", slowly)
     assert export.make(waits).state == ExportState.GONE
-    assert not list(storage.folder().rglob("*.sealed"))
+    assert not list(bundle_files.folder().rglob("*.sealed"))
     assert Export.objects.get(pk=waits.pk).state == ExportState.GONE
 
 
@@ -359,7 +358,7 @@ def test_words_are_kept_sealed_and_survive_what_a_crash_cut_off(world: World) ->
     case = erasing.opened(world, erasing.maria(world))
     sealed_names.resume_words(case)
     sealed_names.append_words(case, [WORD.encode(), b"\x00\xff\x01vector"])
-    path = sealed_names._path(case, "words")
+    path = case_files.path_of(case, "words")
     content = path.read_bytes()
     assert WORD.encode() not in content
     path.write_bytes(content + content[:20])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gdpr import erasure
+from gdpr import bundle_files, erasure
 from gdpr.certificates import limits
 from gdpr.export import storage
 from gdpr.models import CaseKind, CaseState, Certificate, Export, ExportState
@@ -23,7 +23,7 @@ def test_a_correction_after_an_export_is_complete(shared_world: World) -> None:
     access = erasing.started(world, erasing.opened(world, maria, CaseKind.ACCESS))
     erasure.run(access.workspace_id, access.pk)
     bundle = Export.objects.get()
-    assert storage.path(bundle).is_file()
+    assert bundle_files.path(bundle).is_file()
     case = erasing.opened(
         world,
         maria,
@@ -38,7 +38,7 @@ def test_a_correction_after_an_export_is_complete(shared_world: World) -> None:
     assert plan.rows["exports"] == [[bundle.id, "delete"]]
     bundle.refresh_from_db()
     assert bundle.state == ExportState.GONE
-    assert not storage.path(bundle).exists()
+    assert not bundle_files.path(bundle).exists()
     document = Certificate.objects.get(case=case).document
     assert limits.REQUESTS_STAY in document
     # A new bundle says the right thing.

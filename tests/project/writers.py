@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from django.conf import settings
 from django.db.models import F
 from django.test import override_settings
 from django.utils import timezone
@@ -37,21 +38,25 @@ from gdpr.retention import apply
 from gdpr.retention import rules as retention_rules
 from gdpr.subjects import restriction
 from memory import (
+    bodies_move,
     data_folder_adoption,
     journal_import,
+    secret_change,
     tool_registry,
     webhooks,
     workspace_settings,
 )
 from memory.accounts import api_keys, invitations, workspaces
 from memory.files import policy
+from memory.installation import identity as installation
+from memory.installation import keys
 from memory.integrations import agent_tools, selftest_runs
 from memory.integrations.gateway import settings as gateway_settings
 from memory.integrations.gateway import users
 from memory.journal import append as journal
 from memory.journal import compaction, export
 from memory.journal.queries import JournalFilter
-from memory.models import JournalEntry, User
+from memory.models import Installation, JournalEntry, User
 from memory.providers import parity_runs, registry
 from memory.rules.entries import NewEntry, Priority
 from memory.rules.permissions import Role
@@ -323,6 +328,24 @@ def _invited(world: World) -> None:
     invitations.invite("new.person@acme.example", Role.VIEWER, by=by)
 
 
+def _bodies_move(_: World) -> None:
+    for place in ("database", "folder"):
+        with override_settings(BODIES=place):
+            installation.forget()
+            bodies_move.move()
+    installation.forget()
+
+
+def _secret_change(_: World) -> None:
+    Installation.objects.update(bodies="database")
+    with override_settings(BODIES="database"):
+        installation.forget()
+        keys.seal_present()
+        secret_change.change_secret(settings.SECRET_KEY)
+    Installation.objects.update(bodies="folder")
+    installation.forget()
+
+
 def _folder_adoption(_: World) -> None:
     data_folder_adoption.adopt("the disk was replaced")
 
@@ -428,8 +451,10 @@ SITES: Final[dict[Site, Drive]] = {
     ("memory/records/chain.py", "extend"): operation("amend_record"),
     ("memory/records/chain.py", "begin"): operation("save_record"),
     ("memory/accounts/workspaces.py", "_record"): _crew,
+    ("memory/bodies_move.py", "_record"): _bodies_move,
     ("memory/data_folder_adoption.py", "_record"): _folder_adoption,
     ("crewship_memory/backup/record.py", "everywhere"): _backup_noted,
+    ("memory/secret_change.py", "change_secret"): _secret_change,
     ("memory/accounts/invitations.py", "_record"): _invited,
     ("memory/workspace_settings/changes.py", "_record"): _settings,
     ("memory/webhooks.py", "_record"): _webhook,

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from gdpr import bundle_files
 from gdpr.export import make as export
-from gdpr.export import preview, storage
+from gdpr.export import preview
 from gdpr.models import CaseKind, Export, GdprAction
 from memory.models import JournalEntry
 from tests.gdpr import erasing
@@ -84,7 +85,7 @@ def test_a_bundle_that_is_gone_or_too_large_says_so(
 
 
 def test_a_changed_file_does_not_open(world: World, bundle: Export) -> None:
-    path = storage.path(bundle)
+    path = bundle_files.path(bundle)
     data = path.read_bytes()
     path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     assert look(world, bundle, "index.html").status_code == 409

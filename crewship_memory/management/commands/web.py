@@ -12,6 +12,7 @@ from django.db import connections
 from crewship_memory import healthz, server
 from crewship_memory.metrics import serving
 from crewship_memory.wsgi import application
+from gdpr.erasure import record_copies
 from memory.installation import schema_version
 
 
@@ -44,6 +45,7 @@ class Command(BaseCommand):
             listener = server.bind(address)
             server.allow(address)
             connections.close_all()
+            record_copies.keep()
             serving.start("web")
             server.serve(address, listener, application)
         except server.PortTaken as error:

@@ -10,8 +10,8 @@ import pytest
 from django.conf import settings
 
 from memory.files import commit, paths, versions, writer
-from memory.files.storage import RootLost
 from memory.models import JournalEntry, MemoryFile
+from memory.stored_files.store import RootLost
 from tests.memory.files import kit
 from tests.world import World
 

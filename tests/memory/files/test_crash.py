@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from memory.files import paths, reconcile, search_index, storage, versions
+from memory.files import paths, reconcile, search_index, versions
 from memory.journal import verify
 from memory.models import JournalEntry, MemoryFile, MemoryVersion
+from memory.stored_files.store import digest
 from tests import processes
 from tests.memory.files import kit
 from tests.waiting import LIMIT_SECONDS
@@ -59,7 +60,7 @@ def _check(world: World) -> list[MemoryVersion]:
     """Everything agrees: disk, row, chain of versions, blobs, index, journal."""
     row = kit.row(world, LABEL)
     text = _text(world)
-    assert row.sha256 == ("" if text is None else storage.digest(text.encode()))
+    assert row.sha256 == ("" if text is None else digest(text.encode()))
     assert not row.versions.filter(committed=False).exists()
     log = versions.log(row, 10_000)
     assert versions.read(log[0]) == (text or "").encode()

@@ -9,8 +9,8 @@ import pytest
 from django.conf import settings
 
 from memory.files import reconcile, search_index, versions
-from memory.files.storage import Unsafe
 from memory.models import HeldFile, JournalEntry, MemoryFile
+from memory.stored_files.store import Unsafe
 from tests.memory.files import kit
 from tests.world import World
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from memory.files.storage import Busy, FileStore, Unsafe
 from memory.rules import errors, tiers
+from memory.stored_files.folder import FileStore
+from memory.stored_files.store import Busy, Unsafe
 
 SECRET = b"outside the tree"
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from memory.files import storage
-from memory.files.storage import Busy, FileStore, RootLost, Unsafe
 from memory.installation import key_files
 from memory.rules import errors
+from memory.stored_files import folder
+from memory.stored_files.folder import FileStore
+from memory.stored_files.store import Busy, RootLost, Unsafe
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +95,7 @@ def test_a_root_with_another_mark_is_lost_for_every_act(tmp_path: Path) -> None:
 def test_exactly_the_limit_is_read_and_one_byte_more_is_not(
     store: FileStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(storage, "READ_LIMIT", 100)
+    monkeypatch.setattr(folder, "READ_LIMIT", 100)
     store.write(["a", "fits"], b"x" * 100)
     store.write(["a", "large"], b"x" * 101)
     stored = store.read(["a", "fits"])

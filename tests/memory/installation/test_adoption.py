@@ -18,6 +18,7 @@ from memory.installation import identity as installation
 from memory.journal import compaction, erasure, verify
 from memory.models import ChainHead, JournalEntry
 from memory.rules import errors
+from memory.stored_files import trees
 from tests import factories
 from tests.memory.files import kit
 from tests.world import World
@@ -153,7 +154,7 @@ def test_a_lost_folder_gives_back_what_its_blobs_know(
 ) -> None:
     kit.write(world, "kept")
     kit.write(world, "lost", by="lena")
-    blob = versions.blobs().root / "/".join(
+    blob = trees.folder("blobs").root / "/".join(
         versions.blob_parts(world.acme.id, kit.row(world, of="lena").sha256)
     )
     blob.unlink()

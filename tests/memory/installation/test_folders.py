@@ -14,11 +14,11 @@ from crewship_memory import file_watcher
 from memory import tasks
 from memory.files import erasure, reading, reconcile, versions
 from memory.files.reconcile import Report
-from memory.files.storage import RootLost
 from memory.installation import identity as installation
 from memory.jobs import registry as jobs
 from memory.models import JobRun, JournalEntry, MemoryVersion
 from memory.review import rescan
+from memory.stored_files.store import RootLost
 from tests.memory.files import kit
 from tests.world import World
 

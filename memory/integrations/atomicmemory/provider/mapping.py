@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from memory import records
-from memory.files import storage
 from memory.files.paths import Owner
 from memory.integrations.atomicmemory.contract import errors, types
 from memory.models import Record
 from memory.ports import language_model
 from memory.records import drafts
 from memory.records.drafts import Draft
+from memory.stored_files import store
 
 # The metadata key for the caller's own description of the source. The record's
 # provenance, which we set, is a separate column.
@@ -134,7 +134,7 @@ def hit(record_hit: records.Hit) -> types.SearchResult:
 
 def digest(content: str) -> str:
     """Return the SHA-256 of a text."""
-    return storage.digest(content.encode())
+    return store.digest(content.encode())
 
 
 def statement_name(text: str) -> str:

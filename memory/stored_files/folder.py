@@ -8,37 +8,34 @@ when it returns, the bytes are on the disk, and a reader sees the old or the new
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock, Timeout
-
 from memory.installation import key_files
 from memory.rules import errors
-from memory.rules.translation import gettext_noop
+from memory.stored_files.lock_files import LockFiles
+from memory.stored_files.store import (
+    READ_LIMIT,
+    RawFile,
+    RootLost,
+    Stored,
+    Unsafe,
+    check_part,
+    digest,
+)
 
 _OPEN_DIR: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-LOCK_SECONDS: Final = 10.0
-READ_LIMIT: Final = 4 * 1024 * 1024
 _TEMPORARY: Final = ".crewship-tmp-"
 TEMPORARY_SECONDS: Final = 600
-
-
-class Unsafe(errors.AppError):
-    """A path is a link, a device, or has a second name."""
-
-    code, status, title = "unsafe_path", 409, gettext_noop("Not a plain file")
-    sentence = gettext_noop("{label} is not a plain file here, and was not touched.")
 
 
 def _refusal(error: OSError, parts: Sequence[str]) -> errors.AppError:
@@ -48,42 +45,7 @@ def _refusal(error: OSError, parts: Sequence[str]) -> errors.AppError:
     return Unsafe(label="/".join(parts[-2:]))
 
 
-class Busy(errors.AppError):
-    """Another process has held a file's lock for too long."""
-
-    code, status, title = "file_busy", 503, gettext_noop("Busy")
-    sentence = gettext_noop("{label} is being written by somebody else; try again.")
-
-
-class RootLost(errors.Unavailable):
-    """The folder tree is missing or is another installation's."""
-
-    code = "data_folder_lost"
-    sentence = gettext_noop(
-        "The folder {label} of the data folder is gone or belongs to another"
-        " installation; nothing was changed."
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A file's bytes and their SHA-256."""
-
-    data: bytes
-    sha256: str
-
-
-def digest(data: bytes) -> str:
-    """Return the SHA-256 of bytes, in hex."""
-    return hashlib.sha256(data).hexdigest()
-
-
-def _check(part: str) -> None:
-    if part in ("", ".", "..") or "/" in part or "\\" in part or "\x00" in part:
-        raise Unsafe(label="The path")
-
-
-class FileStore:
+class FileStore(LockFiles):
     """One folder tree. Paths are tuples of segments below its root.
 
     ``owner`` is the installation whose mark the root must carry. The mark is read
@@ -92,7 +54,8 @@ class FileStore:
     """
 
     def __init__(self, root: Path, locks: Path, owner: str = "") -> None:
-        self.root, self._locks, self._owner = root, locks, owner
+        super().__init__(locks)
+        self.root, self._owner = root, owner
 
     def check(self) -> None:
         """Raise RootLost unless the root is there and ours."""
@@ -118,7 +81,7 @@ class FileStore:
     def _folder(self, parts: Sequence[str], *, make: bool) -> Iterator[int]:
         """Yield a handle of a folder below the root, made on the way if asked."""
         for part in parts:
-            _check(part)
+            check_part(part)
         handle = self._root(make=make)
         try:
             for part in parts:
@@ -154,7 +117,7 @@ class FileStore:
             raise _refusal(error, parts) from error
 
     def _read(self, folder: int, name: str) -> Stored:
-        _check(name)
+        check_part(name)
         handle = os.open(name, _OPEN_FILE, dir_fd=folder)
         try:
             facts = os.fstat(handle)
@@ -183,7 +146,7 @@ class FileStore:
 
     def _refuse_odd(self, folder: int, name: str) -> None:
         """Refuse a link, a device or a second name where the file should be."""
-        _check(name)
+        check_part(name)
         try:
             facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
@@ -252,6 +215,23 @@ class FileStore:
             else:
                 yield (*parts, name)
 
+    def raw(self, parts: Sequence[str] = ()) -> Iterator[RawFile]:
+        """Yield every plain file below a folder, hidden and temporary ones as well.
+
+        The mark of the installation is no file of the tree.
+        """
+        self.check()
+        for folder, _, names in os.walk(self.root.joinpath(*parts), followlinks=False):
+            for name in sorted(names):
+                path = Path(folder) / name
+                below = path.relative_to(self.root).parts
+                if below == (key_files.MARK,):
+                    continue
+                if path.is_file() and not path.is_symlink():
+                    yield RawFile(
+                        self.root.name, below, path.read_bytes, partial(_unlink, path)
+                    )
+
     def tidy(self) -> int:
         """Remove temporary files that a crash left behind; return how many.
 
@@ -270,25 +250,9 @@ class FileStore:
                         count += 1
         return count
 
-    # ── Locking ──────────────────────────────────────────────────────────────
-    @contextmanager
-    def locked(self, name: str, seconds: float = LOCK_SECONDS) -> Iterator[None]:
-        """Hold the lock of one file, across threads and processes; raise Busy.
 
-        Lock files live apart from the tree, where agents cannot reach them, under a
-        hash: a lock's name must not reveal whom a file is about.
-        """
-        self._locks.mkdir(parents=True, exist_ok=True, mode=0o700)
-        try:
-            lock = self._lock(name)
-            with FileLock(lock, timeout=seconds, mode=0o600, thread_local=False):
-                yield
-        except Timeout:
-            raise Busy(label=name.rpartition(":")[2]) from None
-
-    def _lock(self, name: str) -> Path:
-        return self._locks / f"{digest(name.encode())[:32]}.lock"
-
-    def forget_lock(self, name: str) -> None:
-        """Remove the lock of a file that is gone for good: a hash can be guessed."""
-        self._lock(name).unlink(missing_ok=True)
+def _unlink(path: Path) -> bool:
+    with suppress(FileNotFoundError):
+        path.unlink()
+        return True
+    return False

@@ -1,0 +1,221 @@
+"""Moving the bytes of files, and keys, between the data folder and the database.
+
+Everything is copied and compared first; then the database records the new place; then
+what was copied is deleted at the old one. A move that was cut off goes on where it was:
+what is there and equal is not copied again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from django.conf import settings
+from django.db import transaction
+
+from memory.installation import bodies, key_files, keys, sealed_keys
+from memory.installation import identity as installation
+from memory.journal import append as journal
+from memory.models import Installation, Workspace
+from memory.rules import errors
+from memory.rules.entries import NewEntry, Severity
+from memory.rules.permissions import system
+from memory.stored_files import trees
+from memory.stored_files.store import Store, digest
+
+Progress = Callable[[str], object]
+
+
+class NotMoved(errors.AppError):
+    """Something could not be copied; nothing was deleted."""
+
+    code, status, title = "bodies_not_moved", 409, "Not moved"
+    sentence = "{reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """One kind of file: its names at a place, and how one is copied and deleted.
+
+    ``copy`` is given a name and the place to copy it to, compares what arrived, and
+    says whether there was something to copy; it raises NotMoved. ``names`` and ``drop``
+    are given the place.
+    """
+
+    title: str
+    names: Callable[[str], Iterator[str]]
+    copy: Callable[[str, str], bool]
+    drop: Callable[[str, str], object]
+
+
+@dataclass(slots=True)
+class Report:
+    """What a move did, by kind."""
+
+    copied: dict[str, int] = field(default_factory=dict)
+    dropped: dict[str, int] = field(default_factory=dict)
+    remaining: list[str] = field(default_factory=list)
+
+
+_movers: list[Mover] = []
+
+
+def register(mover: Mover) -> None:
+    """Add what another package keeps; called at start-up."""
+    if mover not in _movers:
+        _movers.append(mover)
+
+
+def other(place: str) -> str:
+    """Return the place that bodies are moved from to get to a place."""
+    return bodies.FOLDER if place == bodies.DATABASE else bodies.DATABASE
+
+
+# ── Keys ─────────────────────────────────────────────────────────────────────
+def _key_names(place: str) -> Iterator[str]:
+    for key in keys.KEYS:
+        if key.name == "secret" or key.file in settings.KEYS_FROM_ENVIRONMENT:
+            continue
+        is_file = keys.path_of(key).is_file()
+        if is_file if place == bodies.FOLDER else sealed_keys.names(key.name):
+            yield key.name
+
+
+def _copy_key(name: str, to: str) -> bool:
+    path = keys.path_of(keys.BY_NAME[name])
+    try:
+        sealed, text = sealed_keys.read(name), key_files.read(path)
+    except sealed_keys.Broken:
+        reason = f"The key {name} is sealed under another CREWSHIP_SECRET_KEY."
+        raise NotMoved(reason=reason) from None
+    if sealed and text and sealed != text:
+        raise NotMoved(reason=f"The key {name} is another in the folder keys.")
+    if to == bodies.DATABASE and not sealed:
+        return bool(sealed_keys.make(name, text))
+    if to == bodies.FOLDER and not text:
+        return bool(key_files.make(path, sealed))
+    return False
+
+
+def _drop_key(name: str, place: str) -> None:
+    """Delete a sealed key; a key's file stays, as the copy that it is."""
+    if place == bodies.DATABASE:
+        sealed_keys.remove(name)
+
+
+# ── Memory files and versions ────────────────────────────────────────────────
+def _store(tree: str, place: str) -> Store:
+    return trees.database(tree) if place == bodies.DATABASE else trees.folder(tree)
+
+
+def _tree_mover(title: str, tree: str) -> Mover:
+    def names(place: str) -> Iterator[str]:
+        store = _store(tree, place)
+        if place == bodies.FOLDER:
+            store.tidy()
+        for file in store.raw():
+            if not any(part.startswith(".") for part in file.parts):
+                yield file.path
+
+    def copy(name: str, to: str) -> bool:
+        parts = tuple(name.split("/"))
+        source, target = _store(tree, other(to)), _store(tree, to)
+        stored, present = source.read(parts), target.read(parts)
+        if stored is None or present == stored:
+            return False
+        target.write(parts, stored.data)
+        arrived = target.read(parts)
+        if arrived is None or digest(arrived.data) != stored.sha256:
+            raise NotMoved(reason=f"A file of {tree} arrived with other bytes.")
+        return True
+
+    def drop(name: str, place: str) -> None:
+        parts = tuple(name.split("/"))
+        if _store(tree, place).read(parts) == _store(tree, other(place)).read(parts):
+            _store(tree, place).remove(parts)
+
+    return Mover(title, names, copy, drop)
+
+
+_KEYS: Final = Mover("keys", _key_names, _copy_key, _drop_key)
+_OWN: Final = (
+    _KEYS,
+    _tree_mover("memory files", trees.FILES),
+    _tree_mover("versions", trees.BLOBS),
+)
+
+
+def movers() -> tuple[Mover, ...]:
+    """Return all kinds, keys first: what follows may be signed or sealed with them."""
+    return (*_OWN, *_movers)
+
+
+# ── Moving ───────────────────────────────────────────────────────────────────
+def counts() -> dict[str, int]:
+    """Return how many of each kind are not where the settings say."""
+    place = other(settings.BODIES)
+    return {mover.title: sum(1 for _ in mover.names(place)) for mover in movers()}
+
+
+def move(watch: Progress = lambda _line: None) -> Report:
+    """Move everything to where the settings say; raise NotMoved, and delete nothing.
+
+    Every server has to be stopped: what is written meanwhile is not copied.
+    """
+    installation.installation_id()
+    report, to = Report(), str(settings.BODIES)
+    for mover in movers():
+        report.copied[mover.title] = _copy(mover, to, report, watch)
+        keys.load_missing()
+        installation.forget()
+    if report.remaining:
+        raise NotMoved(reason=_unmoved(report.remaining))
+    _record(to, report)
+    for mover in movers():
+        names = list(mover.names(other(to)))
+        for name in names:
+            mover.drop(name, other(to))
+        report.dropped[mover.title] = len(names)
+        watch(f"{mover.title}: {len(names)} deleted at the old place")
+    return report
+
+
+def _copy(mover: Mover, to: str, report: Report, watch: Progress) -> int:
+    names, count = list(mover.names(other(to))), 0
+    for number, name in enumerate(names, start=1):
+        try:
+            count += mover.copy(name, to)
+        except NotMoved:
+            raise
+        except (errors.AppError, OSError) as error:
+            report.remaining.append(f"{mover.title}: {type(error).__name__}")
+        if number % 1_000 == 0 or number == len(names):
+            watch(f"{mover.title}: {number:,} of {len(names):,}")
+    return count
+
+
+def _unmoved(remaining: list[str]) -> str:
+    kinds = ", ".join(f"{kind} {number}" for kind, number in Counter(remaining).items())
+    return (
+        f"{len(remaining)} files could not be moved ({kinds}): they belong to no"
+        " workspace, are links or are too large. Remove them or put them right, and run"
+        " it again. Nothing was deleted."
+    )
+
+
+def _record(to: str, report: Report) -> None:
+    with transaction.atomic():
+        rows = Installation.objects.exclude(bodies=to)
+        if not rows.update(bodies=to):
+            return
+        installation.forget()
+        new = NewEntry(
+            entry_type="installation.bodies_moved",
+            severity=Severity.NOTICE,
+            summary=f"Memory files, bundles and keys are kept in the {to} from now on",
+            payload={"to": to, "copied": report.copied},
+        )
+        for workspace_id in Workspace.objects.values_list("pk", flat=True):
+            journal.write([new], by=system(workspace_id, "move_bodies"))
