@@ -107,15 +107,6 @@ def replaced(path: Path) -> Iterator[BinaryIO]:
     Until then there is only ``<name>.<random>.part``; a fault deletes it, a killed
     process leaves it.
     """
-    with written_at_once(path) as file:
-        sealer = Sealer(file, key)
-        yield sealer
-        sealer.close()
-
-
-@contextmanager
-def written_at_once(path: Path) -> Iterator[BinaryIO]:
-    """Yield a new file of this account alone that takes its place after the block."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     part = path.with_suffix(f".{secrets.token_hex(4)}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC

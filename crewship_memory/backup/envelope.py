@@ -111,7 +111,7 @@ def output(target: Path | BinaryIO, secret: bytes) -> Iterator[Output]:
     A stream gets the last piece at the end of the block: cut off, it does not open.
     """
     if isinstance(target, Path):
-        with encrypted_file.written_at_once(target) as file:
+        with encrypted_file.replaced(target) as file:
             stream = Output(file, secret)
             yield stream
             stream.close()

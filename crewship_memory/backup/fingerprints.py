@@ -124,7 +124,7 @@ def _join(name: str, data: bytes) -> int:
 
 
 def _write(path: Path, data: bytes) -> None:
-    with encrypted_file.written_at_once(path) as file:
+    with encrypted_file.replaced(path) as file:
         file.write(data)
 
 
