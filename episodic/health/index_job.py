@@ -16,11 +16,12 @@ from django.utils.translation import gettext, gettext_noop
 from episodic.embedders.base import failure_text
 from episodic.health import gains, outcomes
 from episodic.health import snapshots as health
+from episodic.health.gains import Gain
 from episodic.index import engine
 from episodic.index import status as index_status
 from episodic.index import sweep as index
 from episodic.index.sweep import Report
-from episodic.models import Embedding
+from episodic.models import Embedding, HealthSnapshot
 from memory.jobs import progress, time_box
 from memory.jobs import registry as jobs
 from memory.jobs.progress import ResultLine
@@ -123,7 +124,9 @@ def _record(stage: Stage, actor: Actor, crew_id: str | None) -> None:
     report = Report(indexed=stage.indexed, failed=stage.failed)
     index_status.record(report, by=actor)
     text = outcomes.in_english(partial(outcomes.indexed, stage.indexed))
-    outcomes.record_scores("index", text, stage.score, stage.expected, after, actor)
+    before = HealthSnapshot(score=stage.score)
+    gain = Gain(stage.total, stage.score, stage.expected)
+    outcomes.record("index", text, before, after, gain, actor)
 
 
 def _embed(rows: QuerySet[Embedding], stage: Stage) -> int | None:

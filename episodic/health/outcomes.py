@@ -102,37 +102,23 @@ def record(
     by: Actor,
 ) -> None:
     """Write what a repair brought to the journal; ``text`` is English."""
-    expected = gain.after if gain else None
-    record_scores(kind, text, before.score, expected, after, by)
-
-
-def record_scores(
-    kind: str,
-    text: str,
-    before: float | None,
-    expected: float | None,
-    after: HealthSnapshot,
-    by: Actor,
-) -> None:
-    """As ``record``, of a repair whose measurement before is long ago."""
     new = NewEntry(
         entry_type=REPAIRED,
-        summary=f"Health repaired: {text}; score {_text(before)} to"
-        f" {_text(after.score)}",
+        summary=f"Health repaired: {text}; score {_text(before)} to {_text(after)}",
         payload={
             "repair": kind,
             "text": text,
-            "score_before": before,
+            "score_before": before.score,
             "score": after.score,
-            "expected": expected,
+            "expected": gain.after if gain else None,
         },
         crew_id=after.crew_id or None,
     )
     journal.write([new], by=by)
 
 
-def _text(score: float | None) -> str:
-    return "no data" if score is None else f"{score:.1f}"
+def _text(row: HealthSnapshot) -> str:
+    return "no data" if row.score is None else f"{row.score:.1f}"
 
 
 def latest(actor: Actor, crew_id: str) -> list[Outcome]:
