@@ -102,10 +102,10 @@ def rows_of(workspace_id: str) -> QuerySet[EntryWords]:
 
 def _no_words() -> str:
     """Return the condition of an entry ``e`` that has no words."""
-    same = "w.docid = e.docid"
+    condition = "w.docid = e.docid"
     if connection.vendor != "sqlite":
-        same += " AND w.workspace_id = e.workspace_id"
-    return f"NOT EXISTS (SELECT 1 FROM journal_words w WHERE {same})"  # noqa: S608
+        condition += " AND w.workspace_id = e.workspace_id"
+    return f"NOT EXISTS (SELECT 1 FROM journal_words w WHERE {condition})"  # noqa: S608
 
 
 def fill() -> int:
