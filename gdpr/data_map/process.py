@@ -41,7 +41,7 @@ class Caches(Holder):
             yield RowMatch("questions", Fate.DELETE, reason)
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
-        """Drop queries in memory that name the person, word counts, cached names."""
+        """Drop queries in memory that name the person, cached words and names."""
         question_log.drop(person.workspace_id)
         word_ranking.forget(person.workspace_id)
         linking.clear_cache()

@@ -77,23 +77,23 @@ class Counts:
 
 def counts(workspace_id: str, numbers: Collection[int]) -> Counts:
     """Return the counts of terms, and of keys of ``pg_table.of_column``."""
-    asked = {ALL, *numbers}
-    params = [workspace_id, UNWRITTEN, sorted(asked), workspace_id]
+    needed = {ALL, *numbers}
+    params = [workspace_id, UNWRITTEN, sorted(needed), workspace_id]
     rows = pg_read.fetch(_STORED, params)
     head, unwritten = rows[0][:2] if rows else (0, ())
-    known = {
+    stored = {
         term: (entries, words)
         for _, _, term, seq, entries, words in rows
         if term is not None and seq <= head <= seq + entries // GROWTH
     }
-    if unknown := asked - known.keys():
-        known |= _counted(workspace_id, sorted(unknown))
-    entries, words = known.pop(ALL)
-    by_term = {term: count for term, (count, _) in known.items()}
+    if unknown := needed - stored.keys():
+        stored |= _count_all(workspace_id, sorted(unknown))
+    entries, words = stored.pop(ALL)
+    by_term = {term: count for term, (count, _) in stored.items()}
     return Counts(entries, words, by_term, head, tuple(unwritten))
 
 
-def _counted(workspace_id: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
+def _count_all(workspace_id: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
     """Count, and store what was counted where no words are leaving."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_MAY_STORE, [workspace_id])
@@ -125,8 +125,8 @@ def _keys(workspace_id: str, number: int) -> str:
 
 def of_no_entry(workspace_id: str) -> list[int]:
     """Return the terms that were counted and that no entry holds any more."""
-    counted = WordCount.objects.filter(workspace_id=workspace_id, entries__gt=0)
-    numbers = counted.filter(term__range=(0, pg_table.OTHER - 1))
+    rows = WordCount.objects.filter(workspace_id=workspace_id, entries__gt=0)
+    numbers = rows.filter(term__range=(0, pg_table.OTHER - 1))
     return [
         term
         for term in numbers.values_list("term", flat=True)

@@ -75,15 +75,15 @@ class Plan:
         self._scope, self._counts, self._budget = scope, counts, budget
         by_term: Mapping[int, int] = counts.by_term
         self._terms = sorted(numbers, key=lambda number: by_term[number])
-        everything = max(1, counts.entries)
+        total = max(1, counts.entries)
         lists = scope_lists(scope)
         sizes = [sum(by_term[key] for key in keys) for keys in lists]
-        self._size = min([everything, *sizes])
-        self._share = min(1.0, self._size / everything)
+        self._size = min([total, *sizes])
+        self._share = min(1.0, self._size / total)
         self._lists = [
             pg_table.keys(scope.workspace_id, keys)
             for keys, size in zip(lists, sizes, strict=True)
-            if size * SELECTIVE <= everything or size <= budget
+            if size * SELECTIVE <= total or size <= budget
         ]
 
     def _expected(self, *numbers: int) -> float:
@@ -115,7 +115,7 @@ class Plan:
             rows = 0.0
         yield from self._together(frequent, self._budget - rows)
         if frequent and rows < ENOUGH:
-            yield from self._alone(frequent)
+            yield from self._single_terms(frequent)
 
     def _small(self) -> _Part:
         """Return the rows of a small scope that hold a term, or all of them.
@@ -140,7 +140,7 @@ class Plan:
         if is_cut:
             yield _Part(tuple(self._keys([n], range(TIERS)) for n in frequent))
 
-    def _alone(self, frequent: Sequence[int]) -> Iterator[_Part]:
+    def _single_terms(self, frequent: Sequence[int]) -> Iterator[_Part]:
         """Yield the newest rows with one of the terms, then those that it says most in.
 
         The newest first: where a list is cut off, many rows say the same.
@@ -154,7 +154,7 @@ class Plan:
         """Return the subquery of the candidates, and its parameters."""
         queries, params = [], list[Any]()
         for part in self.parts():
-            sql, values = self._newest(part) if part.holding else self._listed(part)
+            sql, values = self._newest(part) if part.holding else self._from_lists(part)
             queries.append(f"({sql})")
             params += values
         return (
@@ -162,7 +162,7 @@ class Plan:
             [*params, self._budget],
         )
 
-    def _listed(self, part: _Part) -> tuple[str, list[Any]]:
+    def _from_lists(self, part: _Part) -> tuple[str, list[Any]]:
         where, params = pg_rows.conditions(self._scope)
         lists = [*part.lists, *self._lists]
         where += f" AND {KEYS_SQL}" * len(lists)
@@ -191,5 +191,5 @@ def read(scope: WordScope, numbers: NDArray[np.uint32], counts: Counts) -> Rows:
     sql, params = plan.statement()
     rows = pg_rows.select(sql, params, numbers)
     if counts.unwritten:
-        rows = rows.joined(pg_rows.load(scope, counts.unwritten, numbers))
+        rows = rows.union(pg_rows.load(scope, counts.unwritten, numbers))
     return rows

@@ -117,26 +117,26 @@ class Rows:
         inside = np.zeros(0, np.bool_)
         return cls(none, none, none, none, inside, counts, none, blobs)
 
-    def taken(self, places: Numbers | Mask) -> Rows:
+    def subset(self, places: Numbers | Mask) -> Rows:
         """Return some of the rows."""
         return Rows(*(getattr(self, field.name)[places] for field in fields(self)))
 
     def places(self, docids: Sequence[int] | Numbers) -> Numbers:
         """Return the places of docids, −1 for one that is not there."""
-        sought = np.asarray(docids, dtype=np.int64)
+        targets = np.asarray(docids, dtype=np.int64)
         if not len(self):
-            return np.full(len(sought), -1)
-        at = np.minimum(np.searchsorted(self.docid, sought), len(self) - 1)
-        return np.where(self.docid[at] == sought, at, -1)
+            return np.full(len(targets), -1)
+        at = np.minimum(np.searchsorted(self.docid, targets), len(self) - 1)
+        return np.where(self.docid[at] == targets, at, -1)
 
-    def joined(self, other: Rows) -> Rows:
+    def union(self, other: Rows) -> Rows:
         """Return the rows of both, each once."""
-        both = [
+        columns = [
             np.concatenate([getattr(part, field.name) for part in (self, other)])
             for field in fields(self)
         ]
-        _, order = np.unique(both[0], return_index=True)
-        return Rows(*(column[order] for column in both))
+        _, order = np.unique(columns[0], return_index=True)
+        return Rows(*(column[order] for column in columns))
 
 
 def _unpacked(row: Sequence[Any], numbers: NDArray[np.uint32]) -> Rows:
@@ -181,7 +181,7 @@ def load(scope: WordScope, docids: Sequence[int], numbers: NDArray[np.uint32]) -
     """Return named rows; those that have no words yet are read from the journal."""
     stored = _load(_FROM_WORDS, scope, docids, numbers)
     rest = [d for d, at in zip(docids, stored.places(docids), strict=True) if at < 0]
-    return stored.joined(_load(_FROM_JOURNAL, scope, rest, numbers)) if rest else stored
+    return stored.union(_load(_FROM_JOURNAL, scope, rest, numbers)) if rest else stored
 
 
 def _load(
@@ -189,5 +189,5 @@ def _load(
 ) -> Rows:
     where, params = conditions(scope)
     sql = f"SELECT {SELECTED}, ({where})::int AS inside FROM {source}"  # noqa: S608
-    named = pg_read.array(docids)
-    return select(sql, [*params, scope.workspace_id, named], numbers)
+    array = pg_read.array(docids)
+    return select(sql, [*params, scope.workspace_id, array], numbers)

@@ -135,6 +135,8 @@ def keys(
         if number & OTHER:
             result.append(_of_number(home, number))
         else:
-            same = np.full(len(all_tiers), number, dtype=np.uint64)
-            result += _mixed(home, np.array(all_tiers, dtype=np.uint64), same).tolist()
+            repeated = np.full(len(all_tiers), number, dtype=np.uint64)
+            result += _mixed(
+                home, np.array(all_tiers, dtype=np.uint64), repeated
+            ).tolist()
     return result

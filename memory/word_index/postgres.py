@@ -114,8 +114,8 @@ class CandidateAnswer:
         if self._query.is_empty or not len(self._terms):
             return self._rows
         rows = pg_candidates.read(self._scope, self._terms, self._counts)
-        rows = rows.taken(rows.inside & (rows.counts > 0).any(axis=1))
-        self._rows = self._rows.joined(rows)
+        rows = rows.subset(rows.inside & (rows.counts > 0).any(axis=1))
+        self._rows = self._rows.union(rows)
         return rows
 
     @cached_property
@@ -128,7 +128,7 @@ class CandidateAnswer:
         rows = self._candidates
         bounds = self._bounds(rows)
         order, size = np.argsort(-bounds, kind="stable"), WINDOWS_AT_FIRST
-        best, scores = rows.taken(order[:0]), bounds[:0]
+        best, scores = rows.subset(order[:0]), bounds[:0]
         while len(rows):
             best, scores = self._windows(rows.docid[order[:size]])
             if size >= min(len(rows), MAX_WINDOWS):
@@ -167,20 +167,20 @@ class CandidateAnswer:
         affected = affected[affected >= 0]
         affected = affected[rows.inside[affected]]
         counts = self._threads.window_counts(rows)[affected]
-        return rows.taken(affected), self._sum(counts, bm25.WINDOW_NORM)
+        return rows.subset(affected), self._sum(counts, bm25.WINDOW_NORM)
 
     def _read_around(self, docids: Numbers) -> None:
         """Load rows, and all that stand around them."""
         self._load(docids)
         rows = self._rows
-        self._threads.read(rows.taken(rows.places(docids)))
+        self._threads.read(rows.subset(rows.places(docids)))
         self._load(self._threads.around(docids, REACH, REACH))
 
     def _load(self, docids: Numbers) -> None:
         unknown = docids[self._rows.places(docids) < 0]
         if len(unknown):
             rows = pg_rows.load(self._scope, unknown.tolist(), self._terms)
-            self._rows = self._rows.joined(rows)
+            self._rows = self._rows.union(rows)
 
     def _best(self, rows: Rows, scores: Floats) -> list[WordHit]:
         """Return the best rows, ties by newer first and then by id."""
@@ -205,8 +205,8 @@ class CandidateAnswer:
                 "SELECT e.docid, e.id FROM journal_entries e"  # noqa: S608
                 f" WHERE e.docid = ANY(%s::bigint[]) AND {where}"
             )
-            named = pg_read.array(unknown)
-            self._ids.update(pg_read.fetch(sql, [named, *params]))
+            array = pg_read.array(unknown)
+            self._ids.update(pg_read.fetch(sql, [array, *params]))
         return self._ids
 
     def _docids_of(self, entry_ids: Sequence[str]) -> Numbers:
@@ -222,21 +222,21 @@ class CandidateAnswer:
             rows = dict(pg_read.fetch(sql, [unknown, *params]))
             self._ids.update(rows)
             docids.update((entry_id, docid) for docid, entry_id in rows.items())
-        named = [docids[entry_id] for entry_id in entry_ids if entry_id in docids]
-        return np.unique(np.array(named, dtype=np.int64))
+        present = [docids[entry_id] for entry_id in entry_ids if entry_id in docids]
+        return np.unique(np.array(present, dtype=np.int64))
 
     # ── Named entries ────────────────────────────────────────────────────────
     def details(self, entry_ids: Sequence[str]) -> dict[str, WordDetail]:
-        named = self._docids_of(entry_ids)
-        self._read_around(named)
-        beside = self._threads.around(named, 1, 1)
-        ids = self._ids_of(self._threads.around(beside, 1, 1))
+        docids = self._docids_of(entry_ids)
+        self._read_around(docids)
+        neighbours = self._threads.around(docids, 1, 1)
+        ids = self._ids_of(self._threads.around(neighbours, 1, 1))
         rows = self._rows
         windows = self._sum(self._threads.window_counts(rows), bm25.WINDOW_NORM)
-        at = rows.places(beside)
+        at = rows.places(neighbours)
         at = at[at >= 0]
         at = at[rows.inside[at]]
-        return self._details(rows.taken(at), windows[at], ids)
+        return self._details(rows.subset(at), windows[at], ids)
 
     def _details(
         self, rows: Rows, windows: Floats, ids: dict[int, str]

@@ -33,7 +33,7 @@ _STORE_SPLIT: Final = (
     " ON CONFLICT (workspace_id, docid) DO UPDATE SET"
     f" {', '.join(f'{name} = excluded.{name}' for name in _STORED)}"
 )
-_WRITTEN: Final = (
+_TRIM_LOG: Final = (
     "DELETE FROM word_changes c WHERE EXISTS (SELECT 1 FROM journal_words w"
     " WHERE w.workspace_id = c.workspace_id AND w.docid = c.docid)"
     " OR NOT EXISTS (SELECT 1 FROM journal_entries e WHERE e.docid = c.docid)"
@@ -102,10 +102,10 @@ def rows_of(workspace_id: str) -> QuerySet[EntryWords]:
 
 def _no_words() -> str:
     """Return the condition of an entry ``e`` that has no words."""
-    same = "w.docid = e.docid"
+    condition = "w.docid = e.docid"
     if connection.vendor != "sqlite":
-        same += " AND w.workspace_id = e.workspace_id"
-    return f"NOT EXISTS (SELECT 1 FROM journal_words w WHERE {same})"  # noqa: S608
+        condition += " AND w.workspace_id = e.workspace_id"
+    return f"NOT EXISTS (SELECT 1 FROM journal_words w WHERE {condition})"  # noqa: S608
 
 
 def fill(is_over: Callable[[], bool] = lambda: False) -> int:
@@ -123,7 +123,7 @@ def fill(is_over: Callable[[], bool] = lambda: False) -> int:
             cursor.execute(following, [docid, CHUNK])
             docids = [docid for (docid,) in cursor.fetchall()]
             if not docids and connection.vendor != "sqlite":
-                cursor.execute(_WRITTEN)
+                cursor.execute(_TRIM_LOG)
         if not docids or is_over():
             return count
         count += _fill(docids)

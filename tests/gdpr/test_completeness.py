@@ -113,6 +113,7 @@ COLUMNS = {
     f" span_id priority_at_emit salt seal {_CHAINED}",
     "memory.SubjectMention": "alias folded",
     "memory.EntryWords": "words",
+    "memory.WordCount": "workspace_id",
     "memory.ArchivedEntry": "summary payload_text subjects mission_id trace_id span_id"
     f" severity priority actor_type {_CHAINED}",
     "memory.MemoryFile": "key label path",

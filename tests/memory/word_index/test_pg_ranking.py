@@ -70,8 +70,8 @@ def test_what_is_over_the_budget_costs_little_of_the_answer(
     monkeypatch.setattr(pg_candidates, "ENOUGH", 50)
     capped = [hit_ids(text, scope) for text in questions]
     shares = [
-        len(set(few) & set(all_hits)) / max(1, len(all_hits))
-        for few, all_hits in zip(capped, exact, strict=True)
+        len(set(capped_hits) & set(all_hits)) / max(1, len(all_hits))
+        for capped_hits, all_hits in zip(capped, exact, strict=True)
     ]
     assert sum(shares) / len(shares) >= 0.95
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 
 import pytest
@@ -20,9 +20,9 @@ migration = import_module("memory.migrations.0010_words_by_workspace")
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 
-def execute(sql: str, params: list[object] | None = None) -> None:
+def execute(sql: str, params: Sequence[int] = ()) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(sql, params)
+        cursor.execute(sql, list(params))
 
 
 def split() -> None:
@@ -69,11 +69,11 @@ def test_an_upgrade_that_was_broken_off_goes_on(
     monkeypatch.setattr(migration, "ROWS_AT_ONCE", 1)
     store, calls = storage.store_split, list[int]()
 
-    def failing(rows: list[tuple[int, bytes]], **places: str) -> None:
+    def failing(rows: list[tuple[int, bytes]], table: str) -> None:
         if len(calls) == 1:
             raise ConnectionError
         calls.append(rows[0][0])
-        store(rows, **places)
+        store(rows, table=table)
 
     monkeypatch.setattr(storage, "store_split", failing)
     with pytest.raises(ConnectionError):
