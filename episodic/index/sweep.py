@@ -333,7 +333,7 @@ def sweep(
         for workspace_id in _behind():
             discover(workspace_id)
     change_log.trim()
-    pg_counts.fold()
+    pg_counts.fold_when_due()
     return report
 
 

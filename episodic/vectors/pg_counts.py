@@ -21,6 +21,7 @@ _GROUP: Final = "workspace_id, model, dim, crew_id, agent_id, entry_type"
 # From so many rows that stand for one group on, folding is worth its writing.
 CROWDED: Final = 8
 LEAST_ROWS: Final = 1_000
+_LAST: Final = "SELECT last_value FROM journal_vector_counts_id_seq"
 _CROWDED: Final = (
     "SELECT workspace_id FROM journal_vector_counts GROUP BY workspace_id"  # noqa: S608
     f" HAVING count(*) >= %s AND count(*) >= %s * count(DISTINCT ({_GROUP}))"
@@ -71,10 +72,26 @@ def _partition(workspace_id: str) -> str:
     return pg_store.partition(workspace_id)
 
 
-def fold() -> int:
-    """Fold the counts of every workspace that has many; return how many workspaces."""
+class _Folded:
+    """Up to which number this process looked for counts to fold."""
+
+    number = 0
+
+
+def fold_when_due() -> int:
+    """Fold when there are many new rows; finding none costs next to nothing."""
     if not pg_store.is_used():
         return 0
+    with connection.cursor() as cursor:
+        [[number]] = pg_scope.rows(cursor, _LAST, [])
+    if abs(number - _Folded.number) < LEAST_ROWS:
+        return 0
+    _Folded.number = number
+    return fold()
+
+
+def fold() -> int:
+    """Fold the counts of every workspace that has many; return how many workspaces."""
     with connection.cursor() as cursor:
         crowded = pg_scope.rows(cursor, _CROWDED, [LEAST_ROWS, CROWDED])
         for (workspace_id,) in crowded:

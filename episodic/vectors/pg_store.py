@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Final
 
 import numpy as np
-from django.db import connection
+from django.db import connection, transaction
 from numpy.typing import NDArray
 
 from episodic.embedders.base import Vectors
@@ -37,6 +37,11 @@ _STORE: Final = (
     " JOIN journal_entries e ON e.workspace_id = m.workspace_id AND e.id = m.entry_id"
     f" ON CONFLICT (workspace_id, entry_id) DO UPDATE SET {_NEW}"
 )
+_ELSEWHERE: Final = (
+    "SELECT entry_id, vector FROM journal_embeddings WHERE dim > 0"
+    " AND length(vector) = 4 * dim LIMIT %s FOR UPDATE"
+)
+_MOVED: Final = "UPDATE journal_embeddings SET vector = '' WHERE entry_id = ANY(%s)"
 _OF_IDS: Final = (
     "SELECT v.entry_id, halfvec_send(v.vec) FROM journal_vectors v"
     " WHERE v.workspace_id = %s AND v.entry_id = ANY(%s)"
@@ -66,6 +71,22 @@ def store(pairs: Sequence[tuple[str, Vectors]]) -> None:
     texts = [pg_scope.literal(vector) for _, vector in pairs]
     with connection.cursor() as cursor:
         cursor.execute(_STORE, [entry_ids, texts])
+
+
+def adopt() -> int:
+    """Move vectors that stand beside their embeddings here; return how many.
+
+    They do after rows were copied from a database that keeps them there.
+    """
+    count = 0
+    while True:
+        with transaction.atomic(), connection.cursor() as cursor:
+            rows = pg_scope.rows(cursor, _ELSEWHERE, [CHUNK])
+            store([(key, np.frombuffer(bytes(blob), "<f4")) for key, blob in rows])
+            cursor.execute(_MOVED, [[entry_id for entry_id, _ in rows]])
+        count += len(rows)
+        if len(rows) < CHUNK:
+            return count
 
 
 def floats(blobs: Sequence[bytes]) -> NDArray[np.float32]:

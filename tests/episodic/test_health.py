@@ -21,6 +21,7 @@ from episodic.index import engine, snapshot
 from episodic.index import sweep as index
 from episodic.models import Embedding, HealthSnapshot, MemoryRelation, State
 from episodic.vectors import cosine as vectors_cosine
+from episodic.vectors import stored
 from episodic.vectors.matrix import Matrix
 from memory.jobs import registry as jobs
 from memory.models import JournalEntry
@@ -122,19 +123,22 @@ def test_a_query_that_fails_is_no_zero(
     assert not HealthSnapshot.objects.exists()
 
 
-def test_the_same_numbers_come_from_the_database_alone(world: World) -> None:
+@pytest.mark.postgres
+def test_a_measurement_reads_every_vector_where_no_process_keeps_them(
+    world: World,
+) -> None:
     fill(world, 8)
     arrays = snapshot.load(world.acme.id)
     assert arrays is not None
-    read = snapshot._read(world.acme.id, arrays.matrix.dim)
-    view = read.snapshot()
-    other = snapshot.IndexArrays(
-        world.acme.id, read, view, snapshot._edges(world.acme.id, read)
-    )
-    now = timezone.now()
-    in_memory = metrics.measure(world.acme.id, None, arrays, now)
-    two = metrics.measure(world.acme.id, None, other, now)
-    assert in_memory.values == two.values
+    rows = list(Embedding.objects.filter(workspace=world.acme))
+    vectors = stored.vectors(world.acme.id, [row.pk for row in rows])
+    assert len(arrays.matrix) == len(rows) == len(vectors) == 8
+    crew = rows[0].crew_id
+    assert len(arrays.rows(crew, timezone.now())) == 8
+    ids = arrays.entry_ids(arrays.rows(None, timezone.now()))
+    assert set(ids) == vectors.keys()
+    values = metrics.measure(world.acme.id, None, arrays, timezone.now()).values
+    assert values["coherence"] is not None
 
 
 # ── Neighbours ───────────────────────────────────────────────────────────────

@@ -13,7 +13,7 @@ from episodic.embedders.hashing import HashingEmbedder
 from episodic.index import engine
 from episodic.index import sweep as index
 from episodic.models import Embedding, State
-from episodic.vectors import pg_counts, pg_scope
+from episodic.vectors import pg_counts, pg_scope, pg_store, stored
 from episodic.vectors.base import VectorScope
 from memory.rules.entries import RULE_TYPE
 from tests.episodic import pg_rows
@@ -138,3 +138,30 @@ def test_what_becomes_of_an_embedding_is_followed(world: World) -> None:
     assert considered() == 1
     stored.delete()
     assert _execute("SELECT * FROM journal_vectors", []) == []
+
+
+def test_folding_is_looked_for_when_many_are_new(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pg_counts, "fold", lambda: 1)
+    monkeypatch.setattr(pg_counts, "LEAST_ROWS", 4)
+    pg_counts.fold_when_due()
+    folds = []
+    for number in range(8):
+        pg_rows.put(VECTOR, Place(), prefix=f"j_{number}_")
+        folds.append(pg_counts.fold_when_due())
+    assert sum(folds) == 2
+
+
+def test_vectors_that_were_copied_beside_their_embeddings_move(world: World) -> None:
+    rows = [world.indexed(f"refund {n}") for n in range(3)]
+    before = stored.vectors(world.acme.id, [row.id for row in rows])
+    _execute("DELETE FROM journal_vectors", [])
+    for row in rows:
+        Embedding.objects.filter(pk=row.pk).update(vector=before[row.id].tobytes())
+    assert pg_store.adopt() == 3
+    after = stored.vectors(world.acme.id, list(before))
+    for entry_id, vector in before.items():
+        assert after[entry_id] == pytest.approx(vector, abs=1e-6)
+    assert {bytes(row.vector) for row in Embedding.objects.all()} == {b""}
+    assert pg_store.adopt() == 0
