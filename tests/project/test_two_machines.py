@@ -153,7 +153,7 @@ def _issued(machine: Machine) -> tuple[Caller, Caller]:
     machine.manage("bootstrap", *ACCOUNT)
     place = ("--workspace", "harbour", "--create", "--json")
     agent = machine.manage("issue_key", *place, "--crew", "dock", "--agent", "ada")
-    admin = machine.manage("issue_key", *ACCOUNT, "--json")
+    admin = machine.manage("issue_key", *ACCOUNT, "--role", "admin", "--json")
     return Caller(json.loads(agent)["key"]), Caller(json.loads(admin)["key"])
 
 
