@@ -282,7 +282,8 @@ def a_bundle_is_made_on_one_and_read_on_the_other(
 def erased_on_one_is_gone_on_both(
     agent: Caller, first: Machine, second: Machine
 ) -> None:
-    agent.append(second, f"- {PERSON} rents berth nine")
+    note = {"tier": "AGENT", "content": f"- Boats\n- {PERSON} rents berth nine"}
+    assert agent.tool(second, "write", **note, mode="replace")["ok"]
     assert PERSON in agent.text(first)
     answer = first.manage(
         "gdpr_erase", PERSON, "--reason", "asked", "--workspace", "harbour",
@@ -291,7 +292,7 @@ def erased_on_one_is_gone_on_both(
     )  # fmt: skip
     assert "certificate" in answer
     for machine in (first, second):
-        assert PERSON not in agent.text(machine)
+        assert agent.text(machine).strip() == "- Boats"
         # Its copy of the record, made when somebody looks.
         waiting.until(lambda at=machine: _has_record(at), interval=0.05)  # type: ignore[misc]
 
