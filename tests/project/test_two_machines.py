@@ -285,6 +285,8 @@ def erased_on_one_is_gone_on_both(
     note = {"tier": "AGENT", "content": f"- Boats\n- {PERSON} rents berth nine"}
     assert agent.tool(second, "write", **note, mode="replace")["ok"]
     assert PERSON in agent.text(first)
+    # Nobody else is there to approve the plan.
+    second.python(ALONE)
     answer = first.manage(
         "gdpr_erase", PERSON, "--reason", "asked", "--workspace", "harbour",
         "--identity-ground", "own_decision", "--identity-reason", "A test",
@@ -295,6 +297,16 @@ def erased_on_one_is_gone_on_both(
         assert agent.text(machine).strip() == "- Boats"
         # Its copy of the record, made when somebody looks.
         waiting.until(lambda at=machine: _has_record(at), interval=0.05)  # type: ignore[misc]
+
+
+ALONE: Final = """
+from gdpr.cases import privacy_settings
+from memory.models import Workspace
+from memory.rules.permissions import system
+workspace = Workspace.objects.get(slug="harbour")
+change = privacy_settings.Change(two_person=False, reason="A test")
+privacy_settings.change(change, by=system(workspace.pk, "test"))
+"""
 
 
 def _has_record(machine: Machine) -> bool:
