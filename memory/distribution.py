@@ -13,11 +13,13 @@ no workspace at all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from typing import Any, Final
 
 COLUMN: Final = "workspace_id"
+# The comment on a constraint that was changed, by which it is changed back.
+MARK: Final = "keyed by workspace"
 # Why each cannot be divided by workspace, although it has one.
 COPIED: Final = {
     "agent_keys": "A request's key is looked up before its workspace is known.",
@@ -49,7 +51,8 @@ _CONSTRAINTS: Final = (
     "SELECT t.relname::text, c.conname::text, c.contype::text,"  # noqa: S608
     f" {_NAMES.format(key='c.conkey', table='c.conrelid')},"
     " (SELECT relname::text FROM pg_class WHERE oid = c.confrelid),"
-    f" {_NAMES.format(key='c.confkey', table='c.confrelid')}"
+    f" {_NAMES.format(key='c.confkey', table='c.confrelid')},"
+    f" coalesce(obj_description(c.oid, 'pg_constraint') = '{MARK}', false)"
     " FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid"
     f" WHERE c.contype IN ('p', 'u', 'f') AND {_HERE} ORDER BY 1, 2"
 )
@@ -78,6 +81,7 @@ class Constraint:
     columns: list[str]
     target: str | None
     target_columns: list[str]
+    is_marked: bool
 
     @property
     def is_foreign(self) -> bool:
@@ -137,21 +141,54 @@ def rekey(cursor: Any) -> None:
     ]
     foreign = [c for c in constraints if c.is_foreign and c.target in tables]
     keys = [c for c in constraints if not c.is_foreign]
+    _replace(cursor, foreign, keys, (COLUMN,))
+    for constraint in (*keys, *foreign):
+        cursor.execute(
+            f'COMMENT ON CONSTRAINT "{constraint.name}" ON "{constraint.table}"'
+            f" IS '{MARK}'"
+        )
+    _index_by_id(cursor, keys)
+
+
+def rekey_back(cursor: Any) -> None:
+    """Take the workspace out of the keys that ``rekey`` put it into."""
+    marked = [
+        replace(c, columns=c.columns[1:], target_columns=c.target_columns[1:])
+        for c in _constraints(cursor)
+        if c.is_marked
+    ]
+    foreign = [constraint for constraint in marked if constraint.is_foreign]
+    keys = [constraint for constraint in marked if not constraint.is_foreign]
+    _replace(cursor, foreign, keys, ())
+    for key in keys:
+        cursor.execute(f'DROP INDEX IF EXISTS "{_index_name(key)}"')
+
+
+def _replace(
+    cursor: Any,
+    foreign: Sequence[Constraint],
+    keys: Sequence[Constraint],
+    first: tuple[str, ...],
+) -> None:
+    """Make constraints anew, with ``first`` before their columns on both sides."""
     for constraint in (*foreign, *keys):
         _alter(cursor, constraint.table, f'DROP CONSTRAINT "{constraint.name}"')
     for key in keys:
         word = "PRIMARY KEY" if key.kind == "p" else "UNIQUE"
-        _add(cursor, key, f"{word} ({_list((COLUMN, *key.columns))})")
+        _add(cursor, key, f"{word} ({_list((*first, *key.columns))})")
     for constraint in foreign:
-        own = _list((COLUMN, *constraint.columns))
-        target = _list((COLUMN, *constraint.target_columns))
+        own = _list((*first, *constraint.columns))
+        target = _list((*first, *constraint.target_columns))
         _add(
             cursor,
             constraint,
             f'FOREIGN KEY ({own}) REFERENCES "{constraint.target}" ({target})'
             " DEFERRABLE INITIALLY DEFERRED",
         )
-    _index_by_id(cursor, keys)
+
+
+def _index_name(key: Constraint) -> str:
+    return f"{key.name[:58]}_row"
 
 
 def _index_by_id(cursor: Any, keys: Iterable[Constraint]) -> None:
@@ -163,8 +200,7 @@ def _index_by_id(cursor: Any, keys: Iterable[Constraint]) -> None:
     }
     for key in keys:
         if (key.table, key.columns[0]) not in usable:
-            name = f"{key.name[:58]}_row"
-            columns = _list(key.columns)
+            columns, name = _list(key.columns), _index_name(key)
             cursor.execute(f'CREATE INDEX "{name}" ON "{key.table}" ({columns})')
             usable.add((key.table, key.columns[0]))
 

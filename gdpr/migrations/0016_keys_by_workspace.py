@@ -12,6 +12,13 @@ def rekey(_apps, schema_editor):
             distribution.rekey(cursor)
 
 
+def rekey_back(_apps, schema_editor):
+    """Take the workspace out of those keys again."""
+    if schema_editor.connection.vendor == "postgresql":
+        with schema_editor.connection.cursor() as cursor:
+            distribution.rekey_back(cursor)
+
+
 class Migration(migrations.Migration):
     dependencies = [
         ("gdpr", "0015_erasure_lines"),
@@ -19,4 +26,4 @@ class Migration(migrations.Migration):
         ("episodic", "0007_run_workspace"),
     ]
 
-    operations = [migrations.RunPython(rekey, migrations.RunPython.noop)]
+    operations = [migrations.RunPython(rekey, rekey_back)]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db import connection
+from memory import recall_database
 
 
 def fetch(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
+    """Return the rows of a query, from the database that this recall reads."""
+    with recall_database.connection().cursor() as cursor:
         cursor.execute(sql, params)
         return list(cursor.fetchall())
 
