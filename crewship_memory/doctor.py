@@ -163,8 +163,7 @@ def database() -> list[Finding]:
 def _scalar(sql: str) -> Any:
     with connection.cursor() as cursor:
         cursor.execute(sql)
-        row = cursor.fetchone()
-    return row[0] if row else None
+        return (cursor.fetchone() or (None,))[0]
 
 
 def features() -> list[Finding]:
@@ -186,7 +185,6 @@ def _sqlite() -> list[Finding]:
 
 
 def _pages() -> Finding:
-    """Check every page of the database file."""
     if _scalar("PRAGMA quick_check(1)") == "ok":
         return _ok("integrity", "No page of the database is damaged.")
     return _fail("integrity", "A page of the database is damaged.", outages.DAMAGED)
@@ -222,9 +220,8 @@ def embedder() -> list[Finding]:
     except EmbedderError as error:
         hint = f"Recall is by words alone until it answers ({error.reason})."
         return [_fail("embedder", f"{using.name}: {error}", hint)]
-    message = (
-        f"{using.name} answers: model {using.model}, {vectors.shape[1]} dimensions"
-    )
+    size = vectors.shape[1]
+    message = f"{using.name} answers: model {using.model}, {size} dimensions"
     message += _model_digest()
     if using.name.startswith("hashing"):
         return [_warn("embedder", message, "It knows spelling, not meaning.")]
@@ -247,9 +244,8 @@ def backlog() -> list[Finding]:
         failed=Count("state", filter=Q(state=State.FAILED)),
         oldest=Min("entry__recorded_at", filter=Q(state=State.PENDING)),
     )
-    oldest_seconds = (
-        (timezone.now() - rows["oldest"]).total_seconds() if rows["oldest"] else 0
-    )
+    oldest = rows["oldest"]
+    oldest_seconds = (timezone.now() - oldest).total_seconds() if oldest else 0
     message = (
         f"{rows['pending']} pending (oldest {oldest_seconds:.0f} s),"
         f" {rows['failed']} failed."

@@ -199,10 +199,7 @@ def _in_queue(queue: str | None) -> list[Job]:
 
 
 def tick(now: datetime | None = None, queue: str | None = None) -> list[JobRun]:
-    """Run the jobs due by interval, and runs that wait and whose message was lost.
-
-    Those of one queue, or of all.
-    """
+    """Run the jobs due by interval and runs whose message was lost, of a queue or all."""
     schema_version.guard()
     moment, runs = now or timezone.now(), list[JobRun]()
     for job in _in_queue(queue):
@@ -229,10 +226,8 @@ def nightly(now: datetime | None = None) -> list[JobRun]:
         if job.night is None:
             continue
         runs += _run_all(job, slot)
-        open_runs = JobRun.objects.filter(
-            name=job.name, slot__endswith=slot, ended_at=None
-        )
-        if time_box.ending.is_set() or open_runs.exists():
+        open_runs = JobRun.objects.filter(name=job.name, ended_at=None)
+        if time_box.ending.is_set() or open_runs.filter(slot__endswith=slot).exists():
             break
     return runs
 
@@ -266,8 +261,7 @@ def note(name: str, act: Callable[[], Outcome]) -> Outcome:
 
 
 def _note(name: str, started_at: datetime, state: RunState, outcome: Outcome) -> None:
-    fault = outcome.fault[:400]
-    fresh = notes.add(name, started_at, state, outcome.counts, fault)
+    fresh = notes.add(name, started_at, state, outcome.counts, outcome.fault[:400])
     if fresh is not None:
         _prune(fresh)
 

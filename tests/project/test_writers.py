@@ -18,6 +18,7 @@ from memory.integrations import selftest_runs
 from memory.integrations.gateway import server as gateway_server
 from memory.journal import append as journal
 from memory.journal import verify
+from memory.measurements import recorded
 from memory.models import JournalEntry, Workspace
 from memory.providers import parity_harness
 from memory.rules.permissions import system
@@ -66,8 +67,9 @@ def reached(monkeypatch: pytest.MonkeyPatch) -> set[Site]:
     store = journal._write_checked
 
     def watched(*args: object, **options: object) -> list[JournalEntry]:
+        between = (journal.__file__, recorded.__file__)
         frame = sys._getframe(1)
-        while frame.f_back and frame.f_code.co_filename == journal.__file__:
+        while frame.f_back and frame.f_code.co_filename in between:
             frame = frame.f_back
         path = Path(frame.f_code.co_filename)
         if path.is_relative_to(source.ROOT):
