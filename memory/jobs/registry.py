@@ -199,7 +199,7 @@ def _in_queue(queue: str | None) -> list[Job]:
 
 
 def tick(now: datetime | None = None, queue: str | None = None) -> list[JobRun]:
-    """Run the jobs due by interval and runs whose message was lost, of a queue or all."""
+    """Run jobs due by interval, and runs whose message was lost, of a queue or all."""
     schema_version.guard()
     moment, runs = now or timezone.now(), list[JobRun]()
     for job in _in_queue(queue):
