@@ -29,9 +29,8 @@ NOT_RUN: Final = {
     ".venv/bin/pip install -r requirements.txt --group dev && "
     ".venv/bin/pytest": ".ci/run runs it",
     "docker build -t crewship-memory .": "needs a container runtime",
-    'export POSTGRES_PASSWORD=change-me CREWSHIP_SECRET_KEY="$(openssl rand -base64 48)"': (
-        "needs a container runtime"
-    ),
+    "export POSTGRES_PASSWORD=change-me"
+    ' CREWSHIP_SECRET_KEY="$(openssl rand -base64 48)"': "needs a container runtime",
     ".venv/bin/lint-imports": "tests/project/test_import_contracts.py runs it",
     ".venv/bin/pre-commit install": "changes the developer's own repository",
     ".venv/bin/pytest --cov": ".ci/run runs it",
