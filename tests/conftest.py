@@ -92,6 +92,8 @@ def _know_the_installation() -> None:
     def mark(*, setting: str, value: Any, **_: Any) -> None:
         if setting == "DATA_DIR" and value is not None and Path(value).is_dir():
             _mark(Path(value))
+        if setting == "BODIES":
+            installation.forget()
 
     setting_changed.connect(mark, weak=False)
 
