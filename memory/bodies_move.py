@@ -164,6 +164,19 @@ def move(watch: Progress = lambda _line: None) -> Report:
 
     Every server has to be stopped: what is written meanwhile is not copied.
     """
+    to = str(settings.BODIES)
+    if Installation.objects.exclude(bodies=to).exists():
+        report = copy(watch)
+        _record(to, report)
+    else:
+        # What is at the old place is no longer true: erased since, or changed.
+        report = Report({mover.title: 0 for mover in movers()})
+    report.dropped = drop(watch)
+    return report
+
+
+def copy(watch: Progress = lambda _line: None) -> Report:
+    """Copy everything to where the settings say, and compare it; raise NotMoved."""
     installation.installation_id()
     report, to = Report(), str(settings.BODIES)
     for mover in movers():
@@ -172,14 +185,19 @@ def move(watch: Progress = lambda _line: None) -> Report:
         installation.forget()
     if report.remaining:
         raise NotMoved(reason=_unmoved(report.remaining))
-    _record(to, report)
-    for mover in movers():
-        names = list(mover.names(other(to)))
-        for name in names:
-            mover.drop(name, other(to))
-        report.dropped[mover.title] = len(names)
-        watch(f"{mover.title}: {len(names)} deleted at the old place")
     return report
+
+
+def drop(watch: Progress = lambda _line: None) -> dict[str, int]:
+    """Delete at the old place what is the same at the new one; return how many."""
+    counts, place = {}, other(settings.BODIES)
+    for mover in movers():
+        names = list(mover.names(place))
+        for name in names:
+            mover.drop(name, place)
+        counts[mover.title] = len(names)
+        watch(f"{mover.title}: {len(names)} deleted at the old place")
+    return counts
 
 
 def _copy(mover: Mover, to: str, report: Report, watch: Progress) -> int:
