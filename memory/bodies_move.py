@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from django.conf import settings
 from django.db import transaction
 
-from memory.installation import bodies, key_files, keys, sealed_keys
+from memory.installation import bodies, folders, key_files, keys, sealed_keys
 from memory.installation import identity as installation
 from memory.journal import append as journal
 from memory.models import Installation, Workspace
@@ -106,6 +107,12 @@ def _drop_key(name: str, place: str) -> None:
 
 
 # ── Memory files and versions ────────────────────────────────────────────────
+def _is_new_machine(tree: str) -> bool:
+    """Whether this machine never had the tree: it came when rows had the bodies."""
+    is_absent = not (Path(settings.DATA_DIR) / tree).exists()
+    return is_absent and Installation.objects.filter(bodies=bodies.DATABASE).exists()
+
+
 def _store(tree: str, place: str) -> Store:
     return trees.database(tree) if place == bodies.DATABASE else trees.folder(tree)
 
@@ -114,6 +121,8 @@ def _tree_mover(title: str, tree: str) -> Mover:
     def names(place: str) -> Iterator[str]:
         store = _store(tree, place)
         if place == bodies.FOLDER:
+            if _is_new_machine(tree):
+                return
             store.tidy()
         for file in store.raw():
             if not any(part.startswith(".") for part in file.parts):
@@ -177,8 +186,8 @@ def move(watch: Progress = lambda _line: None) -> Report:
 
 def copy(watch: Progress = lambda _line: None) -> Report:
     """Copy everything to where the settings say, and compare it; raise NotMoved."""
-    installation.installation_id()
     report, to = Report(), str(settings.BODIES)
+    _make_folders(installation.installation_id())
     for mover in movers():
         report.copied[mover.title] = _copy(mover, to, report, watch)
         keys.load_missing()
@@ -186,6 +195,14 @@ def copy(watch: Progress = lambda _line: None) -> Report:
     if report.remaining:
         raise NotMoved(reason=_unmoved(report.remaining))
     return report
+
+
+def _make_folders(installation_id: str) -> None:
+    """Make the folders that a machine lacks which never had bodies."""
+    root = Path(settings.DATA_DIR)
+    absent = tuple(name for name in folders.names() if not (root / name).exists())
+    if absent and Installation.objects.filter(bodies=bodies.DATABASE).exists():
+        folders.mark_folders(root, installation_id, absent)
 
 
 def drop(watch: Progress = lambda _line: None) -> dict[str, int]:

@@ -223,6 +223,17 @@ def clear() -> None:
                 shutil.rmtree(path)
 
 
+def remove_folders() -> None:
+    """Delete the folders of bodies, which are in the database by now.
+
+    Without the mark the rest counts as gone: nobody looks into it again.
+    """
+    root = Path(settings.DATA_DIR)
+    (root / BLOBS / key_files.MARK).unlink(missing_ok=True)
+    for name in (*_SHAPES, "files"):
+        shutil.rmtree(root / name, ignore_errors=True)
+
+
 def are_of(installation_id: str) -> bool:
     """Whether the data folder is the one that the bodies were loaded into."""
     root = Path(settings.DATA_DIR)

@@ -7,17 +7,16 @@ there that ``move_bodies`` has. Safe to repeat: a restore that was interrupted g
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 
-from crewship_memory.backup import bodies, key_store
+from crewship_memory.backup import bodies, key_store, make
 from crewship_memory.backup.make import Watch
 from memory import bodies_move
 from memory.installation import bodies as body_settings
-from memory.installation import folders, keys
 from memory.installation import identity as installation
+from memory.installation import keys
 from memory.models import Installation
 from memory.rules import errors
 
@@ -45,20 +44,26 @@ def settle(note: Mapping[str, Any], watch: Watch) -> None:
     installation.forget()
     if row.bodies != settings.BODIES:
         _copy(row, watch)
-    if is_restore or not body_settings.in_database():
+    if not body_settings.in_database():
         bodies_move.drop()
-    if is_restore and body_settings.in_database():
-        bodies.clear()
+    elif is_restore:
+        _leave_folder(row)
         if note.get("has_keys"):
             key_store.remove_sealed_files()
     installation.forget()
 
 
+def _leave_folder(row: Installation) -> None:
+    """Delete what the restore wrote into the data folder."""
+    if bodies.are_of(row.installation_id):
+        bodies_move.drop()
+    bodies.remove_folders()
+
+
 def _copy(row: Installation, watch: Watch) -> None:
     if row.bodies == body_settings.FOLDER and not bodies.are_of(row.installation_id):
         raise BodiesElsewhere
-    if not body_settings.in_database():
-        folders.mark_folders(Path(settings.DATA_DIR), row.installation_id)
     watch("bodies", 0, 0)
     bodies_move.copy()
     Installation.objects.update(bodies=settings.BODIES)
+    make.step("copied")

@@ -131,9 +131,10 @@ def _place() -> dict[str, Any]:
             cursor.execute("SELECT count(*) FROM journal_vectors")
             vectors = cursor.fetchone()[0]
             cursor.execute(
-                "SELECT count(*) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
-                " JOIN pg_am a ON a.oid = c.relam WHERE a.amname = 'hnsw'"
-                " AND i.indisvalid"
+                "SELECT count(*) FROM pg_index i"
+                " JOIN pg_class c ON c.oid = i.indexrelid"
+                " JOIN pg_am a ON a.oid = c.relam"
+                " WHERE a.amname = 'hnsw' AND i.indisvalid"
             )
             indexes = cursor.fetchone()[0]
     return {
