@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -117,17 +118,18 @@ def _store(tree: str, place: str) -> Store:
     return trees.database(tree) if place == bodies.DATABASE else trees.folder(tree)
 
 
-def _tree_mover(title: str, tree: str) -> Mover:
-    def names(place: str) -> Iterator[str]:
-        store = _store(tree, place)
-        if place == bodies.FOLDER:
-            if _is_new_machine(tree):
-                return
-            store.tidy()
-        for file in store.raw():
-            if not any(part.startswith(".") for part in file.parts):
-                yield file.path
+def _names(tree: str, place: str) -> Iterator[str]:
+    store = _store(tree, place)
+    if place == bodies.FOLDER:
+        if _is_new_machine(tree):
+            return
+        store.tidy()
+    for file in store.raw():
+        if not any(part.startswith(".") for part in file.parts):
+            yield file.path
 
+
+def _tree_mover(title: str, tree: str) -> Mover:
     def copy(name: str, to: str) -> bool:
         parts = tuple(name.split("/"))
         source, target = _store(tree, other(to)), _store(tree, to)
@@ -145,7 +147,7 @@ def _tree_mover(title: str, tree: str) -> Mover:
         if _store(tree, place).read(parts) == _store(tree, other(place)).read(parts):
             _store(tree, place).remove(parts)
 
-    return Mover(title, names, copy, drop)
+    return Mover(title, partial(_names, tree), copy, drop)
 
 
 _KEYS: Final = Mover("keys", _key_names, _copy_key, _drop_key)

@@ -135,11 +135,11 @@ def new_postgres() -> Iterator[str]:
 
 
 # ── Backups that are looked at and changed ───────────────────────────────────
-def is_without_maria(seen: dict[str, Any]) -> None:
-    assert (seen["tables"], seen["files"]) == ([], [])
-    assert seen["is_served"] and seen["ready"] == [] and not seen["is_marked"]
-    assert seen["chain"] and seen["recalled"] == [FIRST]
-    assert "- Boats" in "".join(seen["memory"])
+def is_without_maria(state: dict[str, Any]) -> None:
+    assert (state["tables"], state["files"]) == ([], [])
+    assert state["is_served"] and state["ready"] == [] and not state["is_marked"]
+    assert state["chain"] and state["recalled"] == [FIRST]
+    assert "- Boats" in "".join(state["memory"])
 
 
 def rewritten(file: str, target: Path, change: Callable[[Kind, Any], None]) -> str:

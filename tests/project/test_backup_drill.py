@@ -57,10 +57,10 @@ def test_an_erased_person_stays_erased_and_the_rest_is_there(
     assert report["certificates"] == {"count": 1, "verified": 1}
     assert report["chains"]["breaks"] == 0
     assert report["recalls"]["same"] == report["recalls"]["asked"] > 0
-    seen = restored.act("look")
-    is_without_maria(seen)
+    state = restored.act("look")
+    is_without_maria(state)
     # The entry on the backup is younger than the backup.
-    assert seen["types"] == ["installation.restored"]
+    assert state["types"] == ["installation.restored"]
 
 
 def test_the_certificate_counts_the_backups_on_record(machines: dict[str, Any]) -> None:

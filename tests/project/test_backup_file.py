@@ -313,8 +313,8 @@ def test_no_record_of_an_erasure_is_lost_whichever_file_has_it(
     other = folders[1] / "erasures"
     assert fingerprints.add_folder(other) == 1
     assert fingerprints.add_folder(other) == 0
-    cases = [row.case_id for row in tombstones.read(world.acme.id)]
-    assert cases == ["c_1", "c_2", "c_3"]
+    joined = [row.case_id for row in tombstones.read(world.acme.id)]
+    assert joined == ["c_1", "c_2", "c_3"]
     before = tombstones.lines(world.acme.id)
     with (other / f"{world.acme.id}.jsonl").open("ab") as file:
         file.write(b'{"body": "{}", "mac": "forged"}\n')

@@ -35,33 +35,33 @@ def databases() -> Iterator[ExitStack]:
 
 
 def machine(folder: Path, stack: ExitStack, **changes: str) -> Machine:
-    made = Machine(folder, url=stack.enter_context(new_postgres()))
-    made.env |= changes
-    return made
+    fresh = Machine(folder, url=stack.enter_context(new_postgres()))
+    fresh.env |= changes
+    return fresh
 
 
-def is_in_database(seen: dict[str, Any]) -> None:
+def is_in_database(state: dict[str, Any]) -> None:
     """Bodies, keys and records are in tables; the folder has ids and copies alone."""
-    place = seen["place"]
+    place = state["place"]
     assert place["recorded"] == "database" and place["rows"] > 0
     signing = [name for name in place["sealed"] if name not in KEYS]
     assert set(KEYS) < set(place["sealed"])
     assert signing and all(name.startswith("certificates-") for name in signing)
     assert set(place["keys"]) <= {"installation.id", "secret.key"}
     assert set(place["folder"]) <= {"keys", "erasures", "locks", "static"}
-    has_vectors(seen)
+    has_vectors(state)
 
 
-def is_in_folder(seen: dict[str, Any]) -> None:
-    place = seen["place"]
+def is_in_folder(state: dict[str, Any]) -> None:
+    place = state["place"]
     assert (place["recorded"], place["rows"], place["sealed"]) == ("folder", 0, [])
     assert {"blobs", "files"} < set(place["folder"])
     assert {f"{name}.key" for name in KEYS} < set(place["keys"])
 
 
-def has_vectors(seen: dict[str, Any]) -> None:
+def has_vectors(state: dict[str, Any]) -> None:
     """Each vector is where it is searched, once, and the graphs are there."""
-    place = seen["place"]
+    place = state["place"]
     assert place["vectors"] == place["embeddings"] > 0
     assert place["in_column"] == 0
     # One of the parent and one of each partition, for three lengths.
@@ -89,8 +89,10 @@ def test_an_erased_person_stays_erased_wherever_bodies_are(
     assert "secret.key" not in before["place"]["keys"]
     assert before["memory"] == embedded["source"].act("look")["memory"]
     file = str(tmp_path / "b.backup")
-    made = one.report("backup", file)
-    assert made["bodies"] == embedded["made"]["bodies"] and not made["bodies_missing"]
+    backup = one.report("backup", file)
+    assert (
+        backup["bodies"] == embedded["made"]["bodies"] and not backup["bodies_missing"]
+    )
     assert "sealed in the database" in one.manage(
         "backup", str(tmp_path / "c.backup"), "--without-keys", code=1
     )
@@ -107,18 +109,18 @@ def test_an_erased_person_stays_erased_wherever_bodies_are(
         erasures = str(one.folder / "erasures")
         report = target.report("restore", file, "--erasures", erasures)
         assert report["served"] and report["problems"] == [], name
-        assert report["rows"] == made["rows"]
+        assert report["rows"] == backup["rows"]
         carried_out = report["erasures"]
         assert (carried_out["carried_out"], carried_out["taken_over"]) == (1, 1)
-        seen = target.act("look")
-        is_without_maria(seen)
-        assert len(seen["memory"]) == len(before["memory"])
+        state = target.act("look")
+        is_without_maria(state)
+        assert len(state["memory"]) == len(before["memory"])
         if name in ("third", "back"):
-            is_in_folder(seen)
-        assert seen["place"]["vectors"] == seen["place"]["embeddings"] > 0
-    seen = targets["other"].act("look")
-    is_in_database(seen)
-    assert seen["place"]["lines"] == before["place"]["lines"] + 1
+            is_in_folder(state)
+        assert state["place"]["vectors"] == state["place"]["embeddings"] > 0
+    state = targets["other"].act("look")
+    is_in_database(state)
+    assert state["place"]["lines"] == before["place"]["lines"] + 1
     assert "has rows" in targets["other"].manage("restore", file, code=1)
 
 
@@ -127,9 +129,9 @@ def test_verify_takes_a_backup_of_the_database_apart(
 ) -> None:
     one = machine(tmp_path / "one", databases, CREWSHIP_SECRET_KEY="s" * 50)
     one.report("restore", embedded["file"])
-    made = one.report("backup", str(tmp_path / "b.backup"))
+    backup = one.report("backup", str(tmp_path / "b.backup"))
     report = one.report("backup", "--verify", str(tmp_path / "b.backup"))
-    assert report["problems"] == [] and report["bodies"] == made["bodies"]
+    assert report["problems"] == [] and report["bodies"] == backup["bodies"]
     assert report["certificates"] == {"count": 1, "verified": 1}
 
 
@@ -178,9 +180,9 @@ def test_a_backup_of_an_older_version_is_migrated(
     restored = machine(tmp_path / "restored", databases)
     report = restored.report("restore", file)
     assert report["served"] and report["problems"] == []
-    seen = restored.act("look")
-    is_in_database(seen)
-    assert seen["ready"] == []
+    state = restored.act("look")
+    is_in_database(state)
+    assert state["ready"] == []
 
 
 @pytest.mark.parametrize("place", ["database", "folder"])
@@ -213,13 +215,13 @@ def test_a_move_to_postgresql_goes_on_where_it_was_killed(
             "CREWSHIP_DATA_DIR": str(source.folder),
             "CREWSHIP_BODIES": "folder",
         }
-    seen = target.act("look")
-    assert seen["ready"] == [] and seen["entries"] == before["entries"] + 1
-    assert "installation.moved" in seen["types"]
-    assert (seen["memory"], seen["chain"]) == (before["memory"], True)
-    assert seen["recalled"] == before["recalled"]
-    has_vectors(seen)
+    state = target.act("look")
+    assert state["ready"] == [] and state["entries"] == before["entries"] + 1
+    assert "installation.moved" in state["types"]
+    assert (state["memory"], state["chain"]) == (before["memory"], True)
+    assert state["recalled"] == before["recalled"]
+    has_vectors(state)
     if place == "database":
-        is_in_database(seen)
+        is_in_database(state)
     assert "rows" in source.manage("move_to_postgres", "--to", url, code=1)
     assert source.act("look") == before
