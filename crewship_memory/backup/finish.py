@@ -80,7 +80,8 @@ def _facts(note: Mapping[str, Any]) -> dict[str, Any]:
     names = ("kind", "backup_id", "made_at", "engine", "bodies", "bodies_missing")
     counts = {"tables": len(rows), "rows": sum(rows.values())}
     facts = {name: note.get(name) for name in names}
-    return facts | counts | {"entries": rows.get("journal_entries", 0)}
+    counts["entries"] = rows.get("journal_entries", 0)
+    return facts | counts | {"place": settings.BODIES}
 
 
 def finish(

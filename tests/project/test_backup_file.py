@@ -27,6 +27,7 @@ from crewship_memory.backup import rows as backup_rows
 from crewship_memory.backup.envelope import BadBackup, BadKey, Input
 from crewship_memory.backup.frames import MAX_OBJECT, Frame, Kind, Reader, Writer
 from crewship_memory.backup.tables import Column, Table
+from crewship_memory.management.commands import move_to_postgres
 from gdpr.erasure import tombstones
 from memory.models import JournalEntry, Workspace
 from memory.stored_files.folder import FileStore
@@ -321,6 +322,13 @@ def test_no_record_of_an_erasure_is_lost_whichever_file_has_it(
     with pytest.raises(tombstones.Damaged):
         fingerprints.add_folder(other)
     assert tombstones.lines(world.acme.id) == before
+
+
+@pytest.mark.parametrize(("place", "is_named"), [("folder", False), ("database", True)])
+def test_a_move_says_what_is_left_to_delete(place: str, is_named: bool) -> None:
+    text = move_to_postgres._next(place)
+    assert ("blobs" in text, "secret.key" in text) == (is_named, is_named)
+    assert ("keep" in text) is not is_named
 
 
 GOOD = {
