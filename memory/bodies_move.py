@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Final
 
 from django.conf import settings
 from django.db import transaction
 
-from memory.installation import bodies, key_files, keys, sealed_keys
+from memory.installation import bodies, folders, key_files, keys, sealed_keys
 from memory.installation import identity as installation
 from memory.journal import append as journal
 from memory.models import Installation, Workspace
@@ -106,19 +108,28 @@ def _drop_key(name: str, place: str) -> None:
 
 
 # ── Memory files and versions ────────────────────────────────────────────────
+def _is_new_machine(tree: str) -> bool:
+    """Whether this machine never had the tree: it came when rows had the bodies."""
+    is_absent = not (Path(settings.DATA_DIR) / tree).exists()
+    return is_absent and Installation.objects.filter(bodies=bodies.DATABASE).exists()
+
+
 def _store(tree: str, place: str) -> Store:
     return trees.database(tree) if place == bodies.DATABASE else trees.folder(tree)
 
 
-def _tree_mover(title: str, tree: str) -> Mover:
-    def names(place: str) -> Iterator[str]:
-        store = _store(tree, place)
-        if place == bodies.FOLDER:
-            store.tidy()
-        for file in store.raw():
-            if not any(part.startswith(".") for part in file.parts):
-                yield file.path
+def _names(tree: str, place: str) -> Iterator[str]:
+    store = _store(tree, place)
+    if place == bodies.FOLDER:
+        if _is_new_machine(tree):
+            return
+        store.tidy()
+    for file in store.raw():
+        if not any(part.startswith(".") for part in file.parts):
+            yield file.path
 
+
+def _tree_mover(title: str, tree: str) -> Mover:
     def copy(name: str, to: str) -> bool:
         parts = tuple(name.split("/"))
         source, target = _store(tree, other(to)), _store(tree, to)
@@ -136,7 +147,7 @@ def _tree_mover(title: str, tree: str) -> Mover:
         if _store(tree, place).read(parts) == _store(tree, other(place)).read(parts):
             _store(tree, place).remove(parts)
 
-    return Mover(title, names, copy, drop)
+    return Mover(title, partial(_names, tree), copy, drop)
 
 
 _KEYS: Final = Mover("keys", _key_names, _copy_key, _drop_key)
@@ -164,22 +175,48 @@ def move(watch: Progress = lambda _line: None) -> Report:
 
     Every server has to be stopped: what is written meanwhile is not copied.
     """
-    installation.installation_id()
+    to = str(settings.BODIES)
+    if Installation.objects.exclude(bodies=to).exists():
+        report = copy(watch)
+        _record(to, report)
+    else:
+        # What is at the old place is no longer true: erased since, or changed.
+        report = Report({mover.title: 0 for mover in movers()})
+    report.dropped = drop(watch)
+    return report
+
+
+def copy(watch: Progress = lambda _line: None) -> Report:
+    """Copy everything to where the settings say, and compare it; raise NotMoved."""
     report, to = Report(), str(settings.BODIES)
+    _make_folders(installation.installation_id())
     for mover in movers():
         report.copied[mover.title] = _copy(mover, to, report, watch)
         keys.load_missing()
         installation.forget()
     if report.remaining:
         raise NotMoved(reason=_unmoved(report.remaining))
-    _record(to, report)
-    for mover in movers():
-        names = list(mover.names(other(to)))
-        for name in names:
-            mover.drop(name, other(to))
-        report.dropped[mover.title] = len(names)
-        watch(f"{mover.title}: {len(names)} deleted at the old place")
     return report
+
+
+def _make_folders(installation_id: str) -> None:
+    """Make the folders that a machine lacks which never had bodies."""
+    root = Path(settings.DATA_DIR)
+    absent = tuple(name for name in folders.names() if not (root / name).exists())
+    if absent and Installation.objects.filter(bodies=bodies.DATABASE).exists():
+        folders.mark_folders(root, installation_id, absent)
+
+
+def drop(watch: Progress = lambda _line: None) -> dict[str, int]:
+    """Delete at the old place what is the same at the new one; return how many."""
+    counts, place = {}, other(settings.BODIES)
+    for mover in movers():
+        names = list(mover.names(place))
+        for name in names:
+            mover.drop(name, place)
+        counts[mover.title] = len(names)
+        watch(f"{mover.title}: {len(names)} deleted at the old place")
+    return counts
 
 
 def _copy(mover: Mover, to: str, report: Report, watch: Progress) -> int:

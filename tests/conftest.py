@@ -231,6 +231,7 @@ def _forget() -> None:
     from episodic.recall.question_log import question_log
     from gdpr.erasure import catch_up, readiness, shared_tombstones
     from memory import outages
+    from memory.installation import identity as installation
     from memory.installation import schema_version
     from memory.jobs import dispatch
     from memory.word_index.cache import indexes
@@ -258,6 +259,9 @@ def _forget() -> None:
     shared_tombstones.forget()
     catch_up._left.clear()
     catch_up._rests_until = 0.0
+    # What was wrong while a test kept bodies elsewhere.
+    if installation._state.bodies_problem or installation._state.keys_problem:
+        installation.forget()
     # No look in the middle of a test that counts queries.
     schema_version.guard.look_again_at(math.inf)
     _empty(DATA_DIR)

@@ -1,9 +1,10 @@
 """The bodies of a backup: versions of memory files, and bundles of access requests.
 
-The one module of backups that knows where bodies are stored. Versions are
-content-addressed: those that the rows of the snapshot refer to are taken, whatever was
-written since. The live files are not in a backup: each is the newest version of its
-row, and written from it by a restore.
+They are read from where they are, the data folder or the database. A restore writes
+them into the data folder, whatever its schema has by then; ``placement`` brings them to
+where the settings say. Versions are content-addressed: those that the rows of the
+snapshot refer to are taken, whatever was written since. The live files are not in a
+backup: each is the newest version of its row, and written from it by a restore.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from django.conf import settings
 
 from crewship_memory.backup.envelope import BadBackup
 from crewship_memory.backup.snapshot import Snapshot
-from gdpr import encrypted_file
+from gdpr import bundle_files, encrypted_file
+from gdpr.models import Export
 from memory.files import paths, versions
-from memory.files.storage import READ_LIMIT, FileStore
 from memory.installation import folders, key_files
 from memory.rules import errors
+from memory.stored_files.folder import FileStore
+from memory.stored_files.store import READ_LIMIT, Store
 
 CHUNK: Final = 1024 * 1024
 BLOBS: Final = "blobs"
@@ -80,7 +83,7 @@ def _export_rows(snapshot: Snapshot) -> list[tuple[str, str]]:
 
 def _blob(snapshot: Snapshot, workspace_id: str, sha256: str) -> bytes | None:
     """Return a version's bytes, those of the live file where the blob is damaged."""
-    stores: list[tuple[FileStore, tuple[str, ...]]] = [
+    stores: list[tuple[Store, tuple[str, ...]]] = [
         (versions.blobs(), versions.blob_parts(workspace_id, sha256))
     ]
     for (path,) in snapshot.select(_LIVE, [workspace_id, sha256]):
@@ -111,12 +114,13 @@ def pieces(snapshot: Snapshot, counts: Counts) -> Iterator[Piece]:
             chunk = data[start : start + CHUNK]
             yield Piece(BLOBS, parts, chunk, start == starts[-1])
     for workspace_id, name in _export_rows(snapshot):
-        yield from _export_pieces((workspace_id, f"{name}.sealed"), counts)
+        yield from _export_pieces(Export(pk=name, workspace_id=workspace_id), counts)
 
 
-def _export_pieces(parts: tuple[str, str], counts: Counts) -> Iterator[Piece]:
+def _export_pieces(export: Export, counts: Counts) -> Iterator[Piece]:
+    parts = (export.workspace_id, f"{export.pk}.sealed")
     try:
-        file = Path(settings.DATA_DIR).joinpath(EXPORTS, *parts).open("rb")
+        file = bundle_files.opened(export)
     except OSError:
         counts.missing += 1
         return
@@ -207,16 +211,33 @@ def _append(piece: Piece, *, is_first: bool) -> None:
 def target(installation_id: str) -> Target:
     """Return the data folder as a target, marked as an installation's."""
     root = Path(settings.DATA_DIR)
-    folders.mark_folders(root, installation_id)
+    folders.mark_folders(root, installation_id, folders.FOLDERS)
     return Target(FileStore(root / BLOBS, root / "locks", installation_id))
 
 
 def clear() -> None:
-    """Delete the bodies that an interrupted restore wrote."""
+    """Delete the bodies that a restore wrote into the data folder."""
     for folder in _SHAPES:
         for path in (Path(settings.DATA_DIR) / folder).glob("*"):
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
+
+
+def remove_folders() -> None:
+    """Delete the folders of bodies, which are in the database by now.
+
+    Without the mark the rest counts as gone: nobody looks into it again.
+    """
+    root = Path(settings.DATA_DIR)
+    (root / BLOBS / key_files.MARK).unlink(missing_ok=True)
+    for name in (*_SHAPES, "files"):
+        shutil.rmtree(root / name, ignore_errors=True)
+
+
+def are_of(installation_id: str) -> bool:
+    """Whether the data folder is the one that the bodies were loaded into."""
+    root = Path(settings.DATA_DIR)
+    return key_files.mark_of(root / BLOBS) == installation_id
 
 
 def present() -> list[str]:

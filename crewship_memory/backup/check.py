@@ -41,6 +41,8 @@ def check(file: Path, secret: bytes, scratch: Path | None = None) -> dict[str, A
             **child_process.without_keys(),
             "CREWSHIP_DATA_DIR": folder,
             "CREWSHIP_BACKUP_KEY": None,
+            "CREWSHIP_BODIES": None,
+            "CREWSHIP_REPLICA_URL": None,
             "DATABASE_URL": None,
             "REDIS_URL": None,
         }

@@ -16,6 +16,7 @@ from crewship_memory.backup import (
     fingerprints,
     key_store,
     make,
+    placement,
     record,
     samples,
     schema,
@@ -27,8 +28,8 @@ from gdpr.erasure import catch_up, readiness, tombstones
 from gdpr.erasure.replay import Replayed
 from gdpr.models import Certificate
 from memory import data_folder_adoption
+from memory.installation import bodies, restore_mark
 from memory.installation import identity as installation
-from memory.installation import restore_mark
 from memory.journal import verify
 from memory.models import Workspace
 from memory.rules import errors
@@ -79,7 +80,8 @@ def _facts(note: Mapping[str, Any]) -> dict[str, Any]:
     names = ("kind", "backup_id", "made_at", "engine", "bodies", "bodies_missing")
     counts = {"tables": len(rows), "rows": sum(rows.values())}
     facts = {name: note.get(name) for name in names}
-    return facts | counts | {"entries": rows.get("journal_entries", 0)}
+    counts["entries"] = rows.get("journal_entries", 0)
+    return facts | counts | {"place": settings.BODIES}
 
 
 def finish(
@@ -93,7 +95,9 @@ def finish(
     watch("schema", 0, 0)
     schema.migrate_to_head()
     make.step("at_head")
-    _open_folder()
+    placement.settle(note, watch)
+    make.step("placed")
+    _restore_live_files()
     watch("words and vectors", 0, 0)
     derived_data.fill()
     make.step("derived")
@@ -108,14 +112,14 @@ def finish(
     return report
 
 
-def _open_folder() -> None:
+def _restore_live_files() -> None:
     """Check keys and folders, and write the live files from their versions."""
-    installation.forget()
     if reason := installation.keys_problem():
         raise key_store.KeysDiffer(reason=reason)
-    trees = Path(settings.DATA_DIR) / "files"
-    for slug in Workspace.objects.values_list("slug", flat=True):
-        (trees / slug).mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not bodies.in_database():
+        trees = Path(settings.DATA_DIR) / "files"
+        for slug in Workspace.objects.values_list("slug", flat=True):
+            (trees / slug).mkdir(mode=0o700, parents=True, exist_ok=True)
     data_folder_adoption.restore_files()
     if reason := installation.problem():
         raise key_store.KeysDiffer(reason=reason)
@@ -124,10 +128,12 @@ def _open_folder() -> None:
 # ── Erasures ─────────────────────────────────────────────────────────────────
 def _erase_again(report: Report, folder: Path | None) -> None:
     """Carry out what the backup does not know yet, before anything is served."""
-    taken_over = fingerprints.add_folder(folder) if folder is not None else 0
-    readiness.forget()
-    replays: list[Replayed] = []
+    taken_over, replays = 0, list[Replayed]()
     try:
+        fingerprints.add_those_of_backup()
+        if folder is not None:
+            taken_over = fingerprints.add_folder(folder)
+        readiness.forget()
         replays = catch_up.by_hand(lambda _line: None, accept=False)
     except tombstones.Damaged as error:
         report.problems.append(str(error))
@@ -207,6 +213,7 @@ def _serve(report: Report) -> None:
         "made_at": report.facts["made_at"],
         "entries": report.facts["entries"],
         "erasures_carried_out": report.erasures["carried_out"],
+        "bodies": settings.BODIES,
         "problems": len(report.problems),
     }
     with transaction.atomic():

@@ -10,7 +10,9 @@ from typing import Any, Final
 from django.conf import settings
 
 from crewship_memory.backup.envelope import BadBackup
-from memory.installation import key_files, keys
+from gdpr.certificates import keys as signing_keys
+from memory.installation import bodies, key_files, keys, sealed_keys
+from memory.models import SealedKey
 from memory.rules import errors
 
 # The private keys of certificates, which have no setting.
@@ -33,9 +35,27 @@ def _folder() -> Path:
 def collected() -> dict[str, str]:
     """Return file name → text of every key of this installation."""
     texts = {key.file: text for key in keys.KEYS if (text := keys.value(key))}
-    for path in sorted(_folder().glob("certificates-*.pem")):
+    if bodies.in_database():
+        for name in sealed_keys.names(signing_keys.PREFIX):
+            texts[f"{name}{signing_keys.SUFFIX}"] = sealed_keys.read(name)
+        return texts
+    for path in _signing_files():
         texts[path.name] = key_files.read(path)
     return texts
+
+
+def _signing_files() -> list[Path]:
+    pattern = f"{signing_keys.PREFIX}*{signing_keys.SUFFIX}"
+    return sorted(_folder().glob(pattern))
+
+
+def require_apart() -> None:
+    """Refuse a backup without keys where a folder ``keys`` does not have them."""
+    if SealedKey.objects.exists():
+        raise KeysDiffer(
+            reason="The keys are sealed in the database: a backup without them could"
+            " not be restored. Leave out --without-keys."
+        )
 
 
 def fingerprints(installation_id: str) -> dict[str, str]:
@@ -47,11 +67,16 @@ def fingerprints(installation_id: str) -> dict[str, str]:
 
 
 def check_present(installation_id: str, expected: Mapping[str, Any]) -> None:
-    """Refuse a target whose keys, of the environment or folder, are other ones."""
+    """Refuse a target whose keys, of the environment or folder, are other ones.
+
+    The secret of sessions may be the target's own, where its environment gives one.
+    """
+    own = settings.KEYS_FROM_ENVIRONMENT & {keys.BY_NAME["secret"].file}
     differing = [
         key.variable
         for key in keys.KEYS
-        if (text := keys.value(key))
+        if key.file not in own
+        and (text := keys.value(key))
         and key_files.fingerprint(key.name, text, installation_id)
         != expected.get(key.name)
     ]
@@ -85,3 +110,15 @@ def restore(texts: Mapping[str, Any]) -> None:
             if key_files.read(_folder() / name) != text.strip():
                 raise KeysDiffer(reason=f"keys/{name} of the target is another key.")
     keys.load_missing()
+
+
+def remove_sealed_files() -> None:
+    """Delete the key files that a restore wrote and that are sealed in the database.
+
+    The secret that they are sealed under stays.
+    """
+    settings_files = [keys.path_of(key) for key in keys.KEYS if keys.is_sealed(key)]
+    for path in (*settings_files, *_signing_files()):
+        text = key_files.read(path)
+        if text and sealed_keys.get(path.stem) == text:
+            path.unlink()

@@ -96,6 +96,8 @@ def make(
     start = time.monotonic()
     installation.require()
     schema_version.guard()
+    if not with_keys:
+        key_store.require_apart()
     made = Made(
         ids.make("bkp"), journal.stamp(timezone.now()), with_keys, connection.vendor
     )

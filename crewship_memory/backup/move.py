@@ -29,8 +29,8 @@ from crewship_memory.backup import (
 from crewship_memory.backup.make import Watch
 from crewship_memory.backup.snapshot import Row, Snapshot
 from crewship_memory.backup.tables import Table
+from memory.installation import bodies, restore_mark, schema_version
 from memory.installation import identity as installation
-from memory.installation import restore_mark, schema_version
 from memory.journal import append as journal
 from memory.rules import errors
 
@@ -109,7 +109,7 @@ def _note(database: BaseDatabaseWrapper, installation_id: str) -> dict[str, Any]
 def _load(
     moment: Snapshot, database: BaseDatabaseWrapper, note: dict[str, Any], watch: Watch
 ) -> None:
-    all_tables = tables.all_tables()
+    all_tables = tables.all_tables(with_bodies=bodies.in_database())
     if not note.get("is_migrated"):
         names = [table.name for table in all_tables]
         with transaction.atomic(using=ALIAS):

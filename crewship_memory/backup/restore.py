@@ -148,6 +148,7 @@ class _Load:
             "made_at": self._head.made_at,
             "engine": self._head.engine,
             "version": self._head.version,
+            "has_keys": self._head.has_keys,
             "rows": dict(self._head.rows),
             "bodies": self._bodies.counts.bodies,
             "bodies_missing": self._missing,

@@ -80,8 +80,8 @@ def check_tables(header: Header) -> None:
     """Refuse a backup with tables or columns that its schema does not have."""
     names = set(connection.introspection.table_names())
     for table in header.tables.values():
-        columns = _columns(table.name) if table.name in names else set()
-        absent = {column.name for column in table.columns} - columns
+        present = columns(table.name) if table.name in names else set()
+        absent = {column.name for column in table.columns} - present
         if absent:
             raise SchemaDiffers(
                 reason="The backup has columns that its schema does not have:"
@@ -89,7 +89,8 @@ def check_tables(header: Header) -> None:
             )
 
 
-def _columns(name: str) -> set[str]:
+def columns(name: str) -> set[str]:
+    """Return the columns that a table of the target has now."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT * FROM {connection.ops.quote_name(name)} LIMIT 0")  # noqa: S608
         return {column[0] for column in cursor.description}

@@ -19,7 +19,14 @@ LEFT_OUT: Final = {
     "gdpr.ForgetOrder": "A log for processes that run.",
     "gdpr.LiveProcess": "The processes that run.",
     "sessions.Session": "Who is signed in: everybody signs in again.",
+    "memory.StoredFile": "Bodies: a backup has them by themselves, wherever they are.",
+    "memory.SealedKey": "Keys: a backup has them by themselves, wherever they are.",
+    "gdpr.ErasureLine": "The erasures files: a backup has them by themselves.",
 }
+# What a move copies with the rows, where bodies are in the database it moves from.
+_BODIES: Final = frozenset(
+    {"memory.StoredFile", "memory.SealedKey", "gdpr.ErasureLine"}
+)
 # PostgreSQL has vectors apart from the embeddings whose rows they are in here.
 POSTGRES_TABLES: Final = ("journal_vectors", "journal_vector_counts")
 _KINDS: Final[tuple[tuple[type[models.Field[Any, Any]], str], ...]] = (
@@ -88,13 +95,14 @@ def _in_order(rest: Iterable[type[models.Model]]) -> list[type[models.Model]]:
     return ordered
 
 
-def all_tables() -> list[Table]:
+def all_tables(*, with_bodies: bool = False) -> list[Table]:
     """Return the tables of a backup, each after those that it refers to."""
     all_models = apps.get_models(include_auto_created=True)
+    left_out = set(LEFT_OUT) - (_BODIES if with_bodies else set())
     stored = [
         model
         for model in all_models
-        if model._meta.managed and model._meta.label not in LEFT_OUT
+        if model._meta.managed and model._meta.label not in left_out
     ]
     return [_table(model) for model in _in_order(stored)]
 

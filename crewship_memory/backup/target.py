@@ -9,9 +9,11 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from crewship_memory.backup import bodies, key_store, schema
+from crewship_memory.backup import bodies, fingerprints, key_store, schema
 from crewship_memory.backup.header import Header
+from memory.installation import bodies as body_settings
 from memory.installation import restore_mark
+from memory.models import Installation
 from memory.rules import errors
 
 LOADING: Final = "loading"
@@ -92,6 +94,7 @@ def begin(header: Header) -> None:
     }
     restore_mark.write(note)
     bodies.clear()
+    fingerprints.clear()
 
 
 def empty_tables(database: BaseDatabaseWrapper, names: Iterable[str]) -> None:
@@ -106,6 +109,8 @@ def empty_tables(database: BaseDatabaseWrapper, names: Iterable[str]) -> None:
 
 
 def note_loaded(note: dict[str, Any]) -> None:
-    """Note that every row and body is there."""
+    """Note that every row and body is there, the bodies in the data folder."""
     with transaction.atomic():
+        if "bodies" in schema.columns(Installation._meta.db_table):
+            Installation.objects.update(bodies=body_settings.FOLDER)
         restore_mark.write({"stage": LOADED, **note})

@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 from django.db import connection, transaction
+from numpy.typing import NDArray
 from psycopg import sql
 
 from crewship_memory.backup.tables import Table
@@ -30,7 +31,11 @@ _INDEXES: Final = (
     "SELECT indexname, indexdef FROM pg_indexes"
     " WHERE tablename = 'journal_vectors' AND indexdef LIKE '%USING hnsw%'"
 )
-_MEMORY: Final = "SET maintenance_work_mem = '512MB'"
+# One process alone: several share memory that a container may not have.
+_MEMORY: Final = (
+    "SET LOCAL maintenance_work_mem = '512MB'",
+    "SET LOCAL max_parallel_maintenance_workers = 0",
+)
 
 
 def place(table: Table) -> int | None:
@@ -46,37 +51,37 @@ def plain(sent: bytes | None) -> bytes:
 
 
 def fill() -> None:
-    """Put the vectors of loaded embeddings where they are searched. Safe to repeat."""
+    """Put the vectors of loaded embeddings where they are searched. Safe to repeat.
+
+    All at once or nothing: cut off in between, the table would have no indexes.
+    """
     if not pg_store.is_used():
         return
     loaded = Embedding.objects.filter(dim__gt=0).exclude(vector=b"").order_by("pk")
     if not loaded.exists():
         return
-    with _without_indexes():
+    with transaction.atomic(), _without_indexes():
         while chunk := list(loaded.only("pk", COLUMN)[:CHUNK]):
-            with transaction.atomic():
-                pg_store.store([(row.pk, _numbers(row)) for row in chunk])
-                ids = [row.pk for row in chunk]
-                Embedding.objects.filter(pk__in=ids).update(vector=b"")
+            pg_store.store([(row.pk, _numbers(row)) for row in chunk])
+            ids = [row.pk for row in chunk]
+            Embedding.objects.filter(pk__in=ids).update(vector=b"")
 
 
-def _numbers(row: Embedding) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+def _numbers(row: Embedding) -> NDArray[np.float32]:
     return np.frombuffer(bytes(row.vector), dtype="<f4")
 
 
 @contextmanager
 def _without_indexes() -> Iterator[None]:
-    """Make the indexes of vectors once, at the end: row by row is many times slower."""
+    """Make the graphs of vectors once, at the end: row by row is many times slower."""
     with connection.cursor() as cursor:
         cursor.execute(_INDEXES)
         indexes = cursor.fetchall()
         for name, _ in indexes:
             cursor.execute(f"DROP INDEX {connection.ops.quote_name(name)}")
-    try:
         yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute(_MEMORY)
-            for _, definition in indexes:
-                cursor.execute(definition)
-            cursor.execute("RESET maintenance_work_mem")
+        for statement in _MEMORY:
+            cursor.execute(statement)
+        for _, definition in indexes:
+            # It stands there as that of the parent, without its partitions.
+            cursor.execute(definition.replace(" ON ONLY ", " ON ", 1))

@@ -74,6 +74,26 @@ def path_of(case: Case, ending: str) -> Path:
     return Path(settings.DATA_DIR) / FOLDER / f"{case.id}.{ending}"
 
 
+def cases_in_database() -> list[Case]:
+    """Return the cases that have files in the database, by their ids alone."""
+    tree = trees.database(trees.CASE_FILES)
+    homes = sorted({parts[:2] for parts in tree.walk()})
+    return [Case(pk=case_id, workspace_id=home) for home, case_id in homes]
+
+
+def as_files(case: Case) -> Iterator[tuple[str, bytes]]:
+    """Yield name and bytes of a case's files as they stand in a data folder."""
+    names, records = of(case).content()
+    if names is not None:
+        yield path_of(case, NAMES).name, names
+    if records:
+        yield path_of(case, WORDS).name, b"".join(map(_framed, records))
+
+
+def _framed(record: bytes) -> bytes:
+    return (len(record) - _NONCE).to_bytes(_LENGTH, "big") + record
+
+
 class _Files:
     """What is the same at both places."""
 
@@ -123,8 +143,7 @@ class _Folder(_Files):
         handle = os.open(path, flags, 0o600)
         with os.fdopen(handle, "ab") as file:
             if os.fstat(file.fileno()).st_size <= limit:
-                length = len(record) - _NONCE
-                file.write(length.to_bytes(_LENGTH, "big") + record)
+                file.write(_framed(record))
 
     def drop_torn_record(self) -> None:
         path = path_of(self._case, WORDS)

@@ -92,9 +92,14 @@ def _no_step(_name: str) -> None:
 step: Callable[[str], None] = _no_step
 
 
-def mark_folders(root: Path, installation_id: str) -> None:
-    """Write the id into the folders of a data folder, creating missing ones."""
-    for name in names():
+def mark_folders(
+    root: Path, installation_id: str, marked: tuple[str, ...] = ()
+) -> None:
+    """Write the id into the folders of a data folder, creating missing ones.
+
+    Without names into those that this process uses.
+    """
+    for name in marked or names():
         if key_files.mark_of(root / name) != installation_id:
             key_files.replace(root / name / key_files.MARK, installation_id)
 

@@ -20,21 +20,27 @@ django.setup()
 
 from django.conf import settings  # noqa: E402
 from django.core.management import call_command  # noqa: E402
+from django.db import connection  # noqa: E402
 from django.test import Client  # noqa: E402
 
 from crewship_memory.backup import make  # noqa: E402
+from episodic.models import Embedding  # noqa: E402
 from episodic.recall import search as recall  # noqa: E402
 from episodic.recall.request import Request  # noqa: E402
+from episodic.vectors import pg_store  # noqa: E402
 from gdpr.cases import privacy_settings  # noqa: E402
-from gdpr.models import Certificate, Subject  # noqa: E402
-from memory.files import tools  # noqa: E402
+from gdpr.models import Certificate, ErasureLine, Subject  # noqa: E402
+from memory.files import paths, tools, versions  # noqa: E402
 from memory.installation import restore_mark  # noqa: E402
 from memory.journal import append as journal  # noqa: E402
 from memory.journal import verify  # noqa: E402
 from memory.models import (  # noqa: E402
+    Installation,
     JournalEntry,
     MemoryFile,
     MemoryVersion,
+    SealedKey,
+    StoredFile,
     Workspace,
 )
 from memory.ports import serving  # noqa: E402
@@ -100,6 +106,7 @@ def look() -> dict[str, Any]:
         "recalled": [hit.entry.summary for hit in answer.hits][:1],
         "memory": [_file_text(file) for file in MemoryFile.objects.order_by("path")],
         "entries": JournalEntry.objects.filter(workspace=workspace).count(),
+        "place": _place(),
         "types": sorted(
             JournalEntry.objects.filter(
                 workspace=workspace, entry_type__startswith="installation."
@@ -109,7 +116,41 @@ def look() -> dict[str, Any]:
 
 
 def _file_text(file: MemoryFile) -> str:
-    return (Path(settings.DATA_DIR) / "files" / file.path).read_text(encoding="utf-8")
+    stored = paths.file_store().read(paths.parts_of(file))
+    return stored.data.decode() if stored is not None else ""
+
+
+def _place() -> dict[str, Any]:
+    """Say where bodies, keys and vectors are."""
+    root = Path(settings.DATA_DIR)
+    files = [path for path in root.rglob("*") if path.is_file()]
+    in_column = Embedding.objects.exclude(vector=b"").filter(dim__gt=0).count()
+    vectors, indexes = in_column, 0
+    if pg_store.is_used():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM journal_vectors")
+            vectors = cursor.fetchone()[0]
+            cursor.execute(
+                "SELECT count(*) FROM pg_index i"
+                " JOIN pg_class c ON c.oid = i.indexrelid"
+                " JOIN pg_am a ON a.oid = c.relam"
+                " WHERE a.amname = 'hnsw' AND i.indisvalid"
+            )
+            indexes = cursor.fetchone()[0]
+    return {
+        "recorded": Installation.objects.get().bodies,
+        "rows": StoredFile.objects.count(),
+        "sealed": sorted(SealedKey.objects.values_list("name", flat=True)),
+        "lines": ErasureLine.objects.count(),
+        "folder": sorted(
+            {p.relative_to(root).parts[0] for p in files if p.parent != root}
+        ),
+        "keys": sorted(path.name for path in (root / "keys").iterdir()),
+        "embeddings": Embedding.objects.filter(dim__gt=0).count(),
+        "vectors": vectors,
+        "in_column": in_column,
+        "indexes": indexes,
+    }
 
 
 def append_until_told() -> dict[str, Any]:
@@ -133,17 +174,16 @@ def append_until_told() -> dict[str, Any]:
 
 def count_bodies() -> dict[str, Any]:
     """Say whether every version has its bytes, and every live file is its newest."""
-    root = Path(settings.DATA_DIR)
-    blobs = {path.name for path in (root / "blobs").rglob("*") if len(path.name) == 64}
-    versions = MemoryVersion.objects.exclude(sha256="").filter(committed=True)
+    blobs = {parts[-1] for parts in versions.blobs().walk()}
+    rows = MemoryVersion.objects.exclude(sha256="").filter(committed=True)
     return {
-        "missing": [v.pk for v in versions if v.sha256 not in blobs],
+        "missing": [v.pk for v in rows if v.sha256 not in blobs],
         "stale": [
             file.path
             for file in MemoryFile.objects.exclude(sha256="")
             if file.versions.filter(committed=True).order_by("-number")[0].sha256
             != file.sha256
-            or not (root / "files" / file.path).exists()
+            or not _file_text(file)
         ],
         "entries": list(JournalEntry.objects.values_list("pk", flat=True)),
     }

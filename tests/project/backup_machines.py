@@ -8,7 +8,7 @@ import secrets
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -16,10 +16,34 @@ from typing import Any, Final
 import psycopg
 from django.db import connection
 
+from crewship_memory.backup import envelope
+from crewship_memory.backup.envelope import Input
+from crewship_memory.backup.frames import Kind, Reader, Writer
 from tests import waiting
 from tests.project.source import ROOT
 
 KEY: Final = "a key of the drill, long enough"
+FIRST: Final = "Boats need paint every spring"
+# What an installation lacks that was not upgraded to the release of scaling out.
+_LATER: Final = {
+    ("gdpr", "0014_covered_words"),
+    ("gdpr", "0015_erasure_lines"),
+    ("gdpr", "0016_keys_by_workspace"),
+    ("memory", "0009_stored_files"),
+    ("memory", "0010_words_by_workspace"),
+    ("memory", "0011_worker_processes"),
+    ("episodic", "0006_vector_table"),
+    ("episodic", "0007_run_workspace"),
+}
+_LATER_TABLES: Final = {
+    "gdpr_covered_words",
+    "gdpr_export_words",
+    "gdpr_remembered_words",
+}
+_LATER_COLUMNS: Final = {
+    "installation": "bodies",
+    "recall_check_runs": "workspace_id",
+}
 
 
 class Machine:
@@ -108,3 +132,51 @@ def new_postgres() -> Iterator[str]:
             yield f"postgres://{place}@/{config['HOST']}/{name}"
         finally:
             server.execute(f"drop database {name} with (force)".encode())
+
+
+# ── Backups that are looked at and changed ───────────────────────────────────
+def is_without_maria(state: dict[str, Any]) -> None:
+    assert (state["tables"], state["files"]) == ([], [])
+    assert state["is_served"] and state["ready"] == [] and not state["is_marked"]
+    assert state["chain"] and state["recalled"] == [FIRST]
+    assert "- Boats" in "".join(state["memory"])
+
+
+def rewritten(file: str, target: Path, change: Callable[[Kind, Any], None]) -> str:
+    """Write a backup again with changed frames, without rows of unnamed tables."""
+    secret = KEY.encode()
+    with Path(file).open("rb") as source, envelope.output(target, secret) as output:
+        writer, tables = Writer(output.write), set()
+        for frame in Reader(Input(source, secret)):
+            content = frame.content
+            change(frame.kind, content)
+            if frame.kind == Kind.HEADER:
+                tables = {table["name"] for table in content["tables"]}
+            if frame.kind == Kind.END:
+                content = content | {"sha256": writer.digest.hexdigest()}
+            if frame.kind != Kind.ROWS or content["table"] in tables:
+                writer.put(frame.kind, content, frame.data)
+    return str(target)
+
+
+def aged(file: str, target: Path) -> str:
+    """Write a backup as an earlier version would have made it."""
+    places: dict[str, int] = {}
+
+    def age(kind: Kind, content: Any) -> None:
+        if kind == Kind.HEADER:
+            steps = content["migrations"]
+            content["migrations"] = [s for s in steps if tuple(s) not in _LATER]
+            tables = content["tables"]
+            tables[:] = [t for t in tables if t["name"] not in _LATER_TABLES]
+            for table in tables:
+                names = [name for name, _ in table["columns"]]
+                if table["name"] in _LATER_COLUMNS:
+                    place = names.index(_LATER_COLUMNS[table["name"]])
+                    places[table["name"]] = place
+                    del table["columns"][place]
+        elif kind == Kind.ROWS and content["table"] in places:
+            for row in content["rows"]:
+                del row[places[content["table"]]]
+
+    return rewritten(file, target, age)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from crewship_memory.backup import envelope
 from crewship_memory.backup.envelope import BadBackup, Input
-from crewship_memory.backup.frames import Kind, Reader, Writer
-from tests.project.backup_machines import KEY, Machine, new_postgres
+from crewship_memory.backup.frames import Kind, Reader
+from tests.project.backup_machines import (
+    FIRST,
+    KEY,
+    Machine,
+    aged,
+    is_without_maria,
+    rewritten,
+)
 
 pytestmark = pytest.mark.slow
-FIRST = "Boats need paint every spring"
 
 
 @pytest.fixture(scope="module")
@@ -36,13 +40,6 @@ def empty(folder: Path, database: Path | None, url: str = "") -> Machine:
     return Machine(folder / "restored", url=url, database=database)
 
 
-def is_without_maria(seen: dict[str, Any]) -> None:
-    assert (seen["tables"], seen["files"]) == ([], [])
-    assert seen["is_served"] and seen["ready"] == [] and not seen["is_marked"]
-    assert seen["chain"] and seen["recalled"] == [FIRST]
-    assert "- Boats" in "".join(seen["memory"])
-
-
 def test_an_erased_person_stays_erased_and_the_rest_is_there(
     machines: dict[str, Any], tmp_path: Path, migrated_database: Path
 ) -> None:
@@ -60,10 +57,10 @@ def test_an_erased_person_stays_erased_and_the_rest_is_there(
     assert report["certificates"] == {"count": 1, "verified": 1}
     assert report["chains"]["breaks"] == 0
     assert report["recalls"]["same"] == report["recalls"]["asked"] > 0
-    seen = restored.act("look")
-    is_without_maria(seen)
+    state = restored.act("look")
+    is_without_maria(state)
     # The entry on the backup is younger than the backup.
-    assert seen["types"] == ["installation.restored"]
+    assert state["types"] == ["installation.restored"]
 
 
 def test_the_certificate_counts_the_backups_on_record(machines: dict[str, Any]) -> None:
@@ -162,37 +159,11 @@ def test_a_backup_without_keys_needs_them_in_the_target(
     assert restored.report("restore", file)["served"]
 
 
-def rewritten(file: str, target: Path, change: Callable[[Kind, Any], None]) -> str:
-    """Write a backup again with changed frames, without rows of unnamed tables."""
-    secret = KEY.encode()
-    with Path(file).open("rb") as source, envelope.output(target, secret) as output:
-        writer, tables = Writer(output.write), set()
-        for frame in Reader(Input(source, secret)):
-            content = frame.content
-            change(frame.kind, content)
-            if frame.kind == Kind.HEADER:
-                tables = {table["name"] for table in content["tables"]}
-            if frame.kind == Kind.END:
-                content = content | {"sha256": writer.digest.hexdigest()}
-            if frame.kind != Kind.ROWS or content["table"] in tables:
-                writer.put(frame.kind, content, frame.data)
-    return str(target)
-
-
 def test_a_backup_of_an_older_version_is_migrated(
     machines: dict[str, Any], tmp_path: Path, migrated_database: Path
 ) -> None:
     """Loaded at its own schema, which only a database without tables can have."""
-
-    def age(kind: Kind, content: Any) -> None:
-        if kind != Kind.HEADER:
-            return
-        lacking = {"gdpr_covered_words", "gdpr_export_words", "gdpr_remembered_words"}
-        step = ["gdpr", "0014_covered_words"]
-        content["migrations"].remove(step)
-        content["tables"] = [t for t in content["tables"] if t["name"] not in lacking]
-
-    file = rewritten(machines["file"], tmp_path / "older.backup", age)
+    file = aged(machines["file"], tmp_path / "older.backup")
     migrated = Machine(tmp_path / "migrated", database=migrated_database)
     assert "without tables" in " ".join(
         migrated.manage("restore", file, code=1).split()
@@ -259,60 +230,3 @@ def test_a_backup_beside_a_writer_is_one_moment(
     bodies = restored.act("bodies")
     assert (bodies["missing"], bodies["stale"]) == ([], [])
     assert set(acknowledged) <= set(bodies["entries"])
-
-
-# ── PostgreSQL ───────────────────────────────────────────────────────────────
-@pytest.mark.postgres
-@pytest.mark.django_db
-def test_from_sqlite_to_postgresql_and_on_to_another(
-    machines: dict[str, Any], tmp_path: Path, migrated_database: Path
-) -> None:
-    """Maria is erased on the second machine after its backup, and absent on the third.
-
-    The third is given no schema; then PostgreSQL goes back to SQLite.
-    """
-    with new_postgres() as first, new_postgres() as second:
-        one = Machine(tmp_path / "one", url=first)
-        one.env["DRILL_WORLD"] = machines["source"].env["DRILL_WORLD"]
-        assert one.report("restore", machines["file"])["problems"] == []
-        file = str(tmp_path / "b.backup")
-        made = one.report("backup", file)
-        assert one.act("erase")["state"] == "complete"
-        other = Machine(tmp_path / "other", url=second)
-        erasures = str(one.folder / "erasures")
-        report = other.report("restore", file, "--erasures", erasures)
-        assert report["served"] and report["rows"] == made["rows"]
-        assert report["erasures"]["carried_out"] == 1
-        is_without_maria(other.act("look"))
-        back = Machine(tmp_path / "back", database=migrated_database)
-        report = back.report("restore", file, "--erasures", erasures)
-        assert report["served"] and report["rows"] == made["rows"]
-        is_without_maria(back.act("look"))
-
-
-@pytest.mark.postgres
-@pytest.mark.django_db
-def test_a_move_to_postgresql_goes_on_where_it_was_killed(
-    machines: dict[str, Any], tmp_path: Path
-) -> None:
-    source: Machine = machines["source"]
-    database = source.folder / "crewship.sqlite3"
-    with new_postgres() as url:
-        with source.writing():
-            assert "in use" in source.manage("move_to_postgres", "--to", url, code=1)
-        before = source.act("look")
-        code = source.kill("memory_versions", "move_to_postgres", "--to", url)
-        assert code == -signal.SIGKILL
-        target = Machine(tmp_path / "unused", url=url)
-        target.env["CREWSHIP_DATA_DIR"] = str(source.folder)
-        assert "being restored" in target.manage("up", "--port", "0", code=1)
-        content = database.read_bytes()
-        report = source.report("move_to_postgres", "--to", url)
-        assert report["served"] and report["problems"] == []
-        assert database.read_bytes() == content
-        seen = target.act("look")
-        assert seen["entries"] == before["entries"] + 1
-        assert "installation.moved" in seen["types"]
-        assert (seen["memory"], seen["chain"]) == (before["memory"], True)
-        assert seen["recalled"] == before["recalled"]
-        assert "rows" in source.manage("move_to_postgres", "--to", url, code=1)

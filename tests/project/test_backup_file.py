@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from django.apps import apps
-from django.conf import settings as django_settings
 from django.db import connection, transaction
 from pytest_django import Settings
 
@@ -28,9 +27,12 @@ from crewship_memory.backup import rows as backup_rows
 from crewship_memory.backup.envelope import BadBackup, BadKey, Input
 from crewship_memory.backup.frames import MAX_OBJECT, Frame, Kind, Reader, Writer
 from crewship_memory.backup.tables import Column, Table
-from memory.files.storage import FileStore
+from crewship_memory.management.commands import move_to_postgres
+from gdpr.erasure import tombstones
 from memory.models import JournalEntry, Workspace
+from memory.stored_files.folder import FileStore
 from tests import database
+from tests.gdpr.test_shared_tombstones import record
 from tests.world import World
 
 SECRET = b"a key that is long enough"
@@ -298,21 +300,35 @@ def test_an_erasures_file_goes_nowhere_but_to_its_place(
     assert list(folder.rglob("*")) == [folder / "data"]
 
 
-def test_an_older_erasures_file_replaces_no_newer_one(folder: Path) -> None:
-    place = Path(django_settings.DATA_DIR) / "erasures"
-    place.mkdir()
-    file, other = place / "ws_1.jsonl", folder / "other"
-    other.mkdir()
-    file.write_bytes(b"1\n2\n")
-    (other / "ws_1.jsonl").write_bytes(b"1\n")
-    assert fingerprints.add_folder(other) == 0
-    (other / "ws_1.jsonl").write_bytes(b"1\n2\n3\ntorn")
+@pytest.mark.django_db
+def test_no_record_of_an_erasure_is_lost_whichever_file_has_it(
+    world: World, tmp_path: Path, settings: Settings
+) -> None:
+    """Of two lists that are no continuation of each other both count."""
+    folders = [tmp_path / name for name in ("one", "other")]
+    for folder, cases in zip(folders, ((1, 2), (1, 3)), strict=True):
+        settings.DATA_DIR = folder
+        for number in cases:
+            tombstones.announce(record(world, f"c_{number}"))
+    settings.DATA_DIR = folders[0]
+    other = folders[1] / "erasures"
     assert fingerprints.add_folder(other) == 1
-    assert file.read_bytes() == b"1\n2\n3\n"
-    (other / "ws_1.jsonl").write_bytes(b"1\nx\n3\n4\n")
-    with pytest.raises(fingerprints.FilesDiffer):
+    assert fingerprints.add_folder(other) == 0
+    joined = [row.case_id for row in tombstones.read(world.acme.id)]
+    assert joined == ["c_1", "c_2", "c_3"]
+    before = tombstones.lines(world.acme.id)
+    with (other / f"{world.acme.id}.jsonl").open("ab") as file:
+        file.write(b'{"body": "{}", "mac": "forged"}\n')
+    with pytest.raises(tombstones.Damaged):
         fingerprints.add_folder(other)
-    assert file.read_bytes() == b"1\n2\n3\n"
+    assert tombstones.lines(world.acme.id) == before
+
+
+@pytest.mark.parametrize(("place", "is_named"), [("folder", False), ("database", True)])
+def test_a_move_says_what_is_left_to_delete(place: str, is_named: bool) -> None:
+    text = move_to_postgres._next(place)
+    assert ("blobs" in text, "secret.key" in text) == (is_named, is_named)
+    assert ("keep" in text) is not is_named
 
 
 GOOD = {

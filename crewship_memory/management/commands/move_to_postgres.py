@@ -16,13 +16,21 @@ from crewship_memory.backup import check, move
 from crewship_memory.backup.child_process import DAMAGED, PROBLEMS
 from crewship_memory.backup.envelope import BadBackup
 from crewship_memory.management import progress_bar
+from memory.installation import bodies
 from memory.rules import errors
 
 NEXT: Final = """\
-Next: set DATABASE_URL to the new database, REDIS_URL to a Redis, and keep
-CREWSHIP_DATA_DIR={folder}: keys and memory files are there. Then start the servers.
-{database} is as it was. No erasure from now on reaches it: delete it, and
-copies of it, once the new installation serves."""
+Next: set DATABASE_URL to the new database, REDIS_URL to a Redis, {place}
+Then start the servers.
+{database} is as it was. No erasure from now on reaches it:
+delete it, {others}once the new installation serves."""
+OTHERS: Final = """the folders files, blobs and exports beside it, what in the
+folder erasures does not end in .jsonl, and copies of all this, """
+IN_FOLDER: Final = """and keep
+CREWSHIP_DATA_DIR={folder}: keys and memory files are there."""
+IN_DATABASE: Final = """and
+CREWSHIP_SECRET_KEY to what is in {folder}/keys/secret.key:
+memory files and bundles are in the database, and the other keys, sealed under it."""
 
 
 class Command(RichCommand):
@@ -60,6 +68,15 @@ class Command(RichCommand):
             message = "Not served: run it with --accept to serve it all the same."
             raise CommandError(message, returncode=PROBLEMS)
         if not as_json:
-            database = settings.DATABASES["default"]["NAME"]
-            names = {"folder": settings.DATA_DIR, "database": database}
-            self.stdout.write(NEXT.format(**names))
+            self.stdout.write(_next(report["place"]))
+
+
+def _next(place: str) -> str:
+    """Return what is left to do, by where the new installation keeps its bodies."""
+    is_folder = place == bodies.FOLDER
+    text = IN_FOLDER if is_folder else IN_DATABASE
+    return NEXT.format(
+        place=text.format(folder=settings.DATA_DIR),
+        database=settings.DATABASES["default"]["NAME"],
+        others="and copies of it, " if is_folder else OTHERS,
+    )
