@@ -2,7 +2,8 @@
 
 Everything is copied and compared first; then the database records the new place; then
 what was copied is deleted at the old one. A move that was cut off goes on where it was:
-what is there and equal is not copied again.
+what is there and equal is not copied again. Once the new place is on record servers may
+write there: nothing is copied any more, and what the old place still has is deleted.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ from memory.stored_files import trees
 from memory.stored_files.store import Store, digest
 
 Progress = Callable[[str], object]
+OTHER_SECRET: Final = (
+    "CREWSHIP_SECRET_KEY is not the one on record: give this process the one that the"
+    " installation had, in the environment or in keys/secret.key. Nothing was changed."
+)
 
 
 class NotMoved(errors.AppError):
@@ -41,13 +46,15 @@ class Mover:
 
     ``copy`` is given a name and the place to copy it to, compares what arrived, and
     says whether there was something to copy; it raises NotMoved. ``names`` and ``drop``
-    are given the place.
+    are given the place; ``drop`` says whether it deleted something. ``is_same`` compares
+    both places.
     """
 
     title: str
     names: Callable[[str], Iterator[str]]
     copy: Callable[[str, str], bool]
-    drop: Callable[[str, str], object]
+    drop: Callable[[str, str], bool]
+    is_same: Callable[[str], bool] = lambda _name: True
 
 
 @dataclass(slots=True)
@@ -99,10 +106,9 @@ def _copy_key(name: str, to: str) -> bool:
     return False
 
 
-def _drop_key(name: str, place: str) -> None:
+def _drop_key(name: str, place: str) -> bool:
     """Delete a sealed key; a key's file stays, as the copy that it is."""
-    if place == bodies.DATABASE:
-        sealed_keys.remove(name)
+    return place == bodies.DATABASE and sealed_keys.remove(name)
 
 
 # ── Memory files and versions ────────────────────────────────────────────────
@@ -114,6 +120,8 @@ def _tree_mover(title: str, tree: str) -> Mover:
     def names(place: str) -> Iterator[str]:
         store = _store(tree, place)
         if place == bodies.FOLDER:
+            if _is_recorded(bodies.DATABASE) and not trees.folder(tree).root.exists():
+                return
             store.tidy()
         for file in store.raw():
             if not any(part.startswith(".") for part in file.parts):
@@ -131,12 +139,15 @@ def _tree_mover(title: str, tree: str) -> Mover:
             raise NotMoved(reason=f"A file of {tree} arrived with other bytes.")
         return True
 
-    def drop(name: str, place: str) -> None:
-        parts = tuple(name.split("/"))
-        if _store(tree, place).read(parts) == _store(tree, other(place)).read(parts):
-            _store(tree, place).remove(parts)
+    def drop(name: str, place: str) -> bool:
+        return _store(tree, place).remove(tuple(name.split("/")))
 
-    return Mover(title, names, copy, drop)
+    def is_same(name: str) -> bool:
+        parts = tuple(name.split("/"))
+        places = (bodies.FOLDER, bodies.DATABASE)
+        return len({_store(tree, place).read(parts) for place in places}) == 1
+
+    return Mover(title, names, copy, drop, is_same)
 
 
 _KEYS: Final = Mover("keys", _key_names, _copy_key, _drop_key)
@@ -153,6 +164,10 @@ def movers() -> tuple[Mover, ...]:
 
 
 # ── Moving ───────────────────────────────────────────────────────────────────
+def _is_recorded(place: str) -> bool:
+    return Installation.objects.filter(bodies=place).exists()
+
+
 def counts() -> dict[str, int]:
     """Return how many of each kind are not where the settings say."""
     place = other(settings.BODIES)
@@ -164,22 +179,30 @@ def move(watch: Progress = lambda _line: None) -> Report:
 
     Every server has to be stopped: what is written meanwhile is not copied.
     """
-    installation.installation_id()
+    if keys.BY_NAME["secret"] in keys.differing(installation.installation_id()):
+        raise NotMoved(reason=OTHER_SECRET)
     report, to = Report(), str(settings.BODIES)
+    is_settled = _is_recorded(to)
+    if not is_settled:
+        _copy_all(to, report, watch)
+        _record(to, report)
+    for mover in movers():
+        names = list(mover.names(other(to)))
+        # What a server that was not stopped wrote after the copy stays.
+        names = [name for name in names if is_settled or mover.is_same(name)]
+        count = sum(mover.drop(name, other(to)) for name in names)
+        report.dropped[mover.title] = count
+        watch(f"{mover.title}: {count:,} deleted at the old place")
+    return report
+
+
+def _copy_all(to: str, report: Report, watch: Progress) -> None:
     for mover in movers():
         report.copied[mover.title] = _copy(mover, to, report, watch)
         keys.load_missing()
         installation.forget()
     if report.remaining:
         raise NotMoved(reason=_unmoved(report.remaining))
-    _record(to, report)
-    for mover in movers():
-        names = list(mover.names(other(to)))
-        for name in names:
-            mover.drop(name, other(to))
-        report.dropped[mover.title] = len(names)
-        watch(f"{mover.title}: {len(names)} deleted at the old place")
-    return report
 
 
 def _copy(mover: Mover, to: str, report: Report, watch: Progress) -> int:
@@ -207,9 +230,7 @@ def _unmoved(remaining: list[str]) -> str:
 
 def _record(to: str, report: Report) -> None:
     with transaction.atomic():
-        rows = Installation.objects.exclude(bodies=to)
-        if not rows.update(bodies=to):
-            return
+        Installation.objects.update(bodies=to)
         installation.forget()
         new = NewEntry(
             entry_type="installation.bodies_moved",
