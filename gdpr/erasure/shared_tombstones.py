@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from django.db import transaction
-from django.db.models import Count, Max
+from django.db.models import OuterRef, Subquery
 
 from gdpr.erasure import tombstones
 from gdpr.erasure.tombstones import Damaged, Record
@@ -61,9 +61,14 @@ def _store(workspace_id: str, lines: Iterable[str], after: int) -> None:
 
 
 def _table_signatures(**conditions: str) -> dict[str, Signature]:
-    rows = ErasureLine.objects.filter(**conditions).order_by().values("workspace_id")
-    states = rows.annotate(count=Count("pk"), last=Max("pk"))
-    return {row["workspace_id"]: (row["count"], row["last"]) for row in states}
+    """Return the number and key of each last line: two look-ups in an index each."""
+    lines = ErasureLine.objects.filter(workspace_id=OuterRef("pk"))
+    last = lines.order_by("-number")
+    homes = Workspace.objects.filter(**conditions).order_by()
+    rows = homes.values_list(
+        "pk", Subquery(last.values("number")[:1]), Subquery(last.values("pk")[:1])
+    )
+    return {home: (number, key) for home, number, key in rows if number}
 
 
 # ── Comparing ────────────────────────────────────────────────────────────────
@@ -109,13 +114,14 @@ def _mirror(workspace_id: str) -> bool:
     try:
         with trees.locks().locked(f"erasures:{workspace_id}", 0):
             is_changed = _merge(workspace_id)
+            # While nobody adds to the table: what is added later is another state.
+            file = tombstones.signatures().get(workspace_id)
+            table = _table_signatures(pk=workspace_id).get(workspace_id)
     except Busy:
         return False
     except Damaged as error:
         _state.faults[workspace_id] = str(error)
         return False
-    file = tombstones.signatures().get(workspace_id)
-    table = _table_signatures(workspace_id=workspace_id).get(workspace_id)
     _state.compared[workspace_id] = (file, table)
     _state.faults.pop(workspace_id, None)
     return is_changed
