@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from django.conf import settings
@@ -27,7 +28,7 @@ from memory.stored_files import trees
 from memory.stored_files.store import Store, digest
 
 Progress = Callable[[str], object]
-OTHER_SECRET: Final = (
+_NOT_ON_RECORD: Final = (
     "CREWSHIP_SECRET_KEY is not the one on record: give this process the one that the"
     " installation had, in the environment or in keys/secret.key. Nothing was changed."
 )
@@ -46,8 +47,8 @@ class Mover:
 
     ``copy`` is given a name and the place to copy it to, compares what arrived, and
     says whether there was something to copy; it raises NotMoved. ``names`` and ``drop``
-    are given the place; ``drop`` says whether it deleted something. ``is_same`` compares
-    both places.
+    are given the place; ``drop`` says whether it deleted something. ``is_same``
+    compares both places.
     """
 
     title: str
@@ -116,17 +117,24 @@ def _store(tree: str, place: str) -> Store:
     return trees.database(tree) if place == bodies.DATABASE else trees.folder(tree)
 
 
-def _tree_mover(title: str, tree: str) -> Mover:
-    def names(place: str) -> Iterator[str]:
-        store = _store(tree, place)
-        if place == bodies.FOLDER:
-            if _is_recorded(bodies.DATABASE) and not trees.folder(tree).root.exists():
-                return
-            store.tidy()
-        for file in store.raw():
-            if not any(part.startswith(".") for part in file.parts):
-                yield file.path
+def _names(tree: str, place: str) -> Iterator[str]:
+    store = _store(tree, place)
+    if place == bodies.FOLDER:
+        if _is_recorded(bodies.DATABASE) and not trees.folder(tree).root.exists():
+            return
+        store.tidy()
+    for file in store.raw():
+        if not any(part.startswith(".") for part in file.parts):
+            yield file.path
 
+
+def _is_same(tree: str, name: str) -> bool:
+    parts = tuple(name.split("/"))
+    places = (bodies.FOLDER, bodies.DATABASE)
+    return len({_store(tree, place).read(parts) for place in places}) == 1
+
+
+def _tree_mover(title: str, tree: str) -> Mover:
     def copy(name: str, to: str) -> bool:
         parts = tuple(name.split("/"))
         source, target = _store(tree, other(to)), _store(tree, to)
@@ -142,12 +150,7 @@ def _tree_mover(title: str, tree: str) -> Mover:
     def drop(name: str, place: str) -> bool:
         return _store(tree, place).remove(tuple(name.split("/")))
 
-    def is_same(name: str) -> bool:
-        parts = tuple(name.split("/"))
-        places = (bodies.FOLDER, bodies.DATABASE)
-        return len({_store(tree, place).read(parts) for place in places}) == 1
-
-    return Mover(title, names, copy, drop, is_same)
+    return Mover(title, partial(_names, tree), copy, drop, partial(_is_same, tree))
 
 
 _KEYS: Final = Mover("keys", _key_names, _copy_key, _drop_key)
@@ -180,7 +183,7 @@ def move(watch: Progress = lambda _line: None) -> Report:
     Every server has to be stopped: what is written meanwhile is not copied.
     """
     if keys.BY_NAME["secret"] in keys.differing(installation.installation_id()):
-        raise NotMoved(reason=OTHER_SECRET)
+        raise NotMoved(reason=_NOT_ON_RECORD)
     report, to = Report(), str(settings.BODIES)
     is_settled = _is_recorded(to)
     if not is_settled:

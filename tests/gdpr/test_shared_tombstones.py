@@ -92,7 +92,7 @@ def test_what_another_machine_adds_right_after_a_comparison_is_copied_too(
     def locked_and_then_added(*args: Any) -> Iterator[None]:
         with locked(*args):
             yield
-        if settings.DATA_DIR == second:
+        if second == settings.DATA_DIR:
             settings.DATA_DIR = first
             shared_tombstones.announce(record(world, "c_2"))
             settings.DATA_DIR = second
