@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+import structlog
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
 
@@ -24,6 +25,7 @@ from memory.models import Workspace
 from memory.stored_files import trees
 from memory.stored_files.store import Busy
 
+log = structlog.get_logger(__name__)
 # What changes with every change to a workspace's records, in table and file.
 Signature = tuple[object, ...]
 
@@ -118,6 +120,10 @@ def _mirror(workspace_id: str) -> bool:
             file = tombstones.signatures().get(workspace_id)
             table = _table_signatures(pk=workspace_id).get(workspace_id)
     except Busy:
+        return False
+    except OSError as error:
+        # A full disk: what this machine's file has is compared all the same.
+        log.warning("erasure_records_not_copied", error=type(error).__name__)
         return False
     except Damaged as error:
         _state.faults[workspace_id] = str(error)

@@ -210,8 +210,8 @@ def test_a_machine_that_never_had_the_folders_has_nothing_to_move(
     world: World, lived_in: dict[str, Any], settings: Any, tmp_path: Path
 ) -> None:
     _turn_to("database", settings)
-    out = _run_command()
-    assert "keys: 0 deleted" in out and "versions: 2 deleted" in out
+    lines = _run_command()
+    assert "keys: 0 deleted" in lines and "versions: 2 deleted" in lines
     settings.DATA_DIR = tmp_path / "second machine"
     installation.forget()
     out = StringIO()

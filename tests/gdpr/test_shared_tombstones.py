@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -115,6 +116,24 @@ def test_a_look_without_a_change_costs_four_queries_and_counts_no_line(
     with django_assert_num_queries(4) as queries:
         readiness.gaps()
     assert not [q for q in queries if "COUNT" in q["sql"] or "GROUP BY" in q["sql"]]
+
+
+def test_a_full_disk_keeps_no_machine_from_comparing(
+    world: World, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared_tombstones.announce(record(world, "c_1"))
+    second = machine("second")
+    with monkeypatch.context() as full:
+
+        def no_room(*_: object) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        full.setattr(tombstones, "add", no_room)
+        assert readiness.refusal() is None
+        with pytest.raises(OSError, match="No space"):
+            shared_tombstones.announce(record(world, "c_2"))
+    assert shared_tombstones.mirror() == 1
+    assert cases(world) == ["c_1"] and second.exists()
 
 
 def test_a_restored_database_gets_back_what_any_machine_has(
