@@ -44,10 +44,9 @@ def _copy_signing_key(name: str, to: str) -> bool:
     return False
 
 
-def _drop_signing_key(name: str, place: str) -> None:
+def _drop_signing_key(name: str, place: str) -> bool:
     """Delete a sealed key; a key's file stays, as the copy that it is."""
-    if place == bodies.DATABASE:
-        sealed_keys.remove(name)
+    return place == bodies.DATABASE and sealed_keys.remove(name)
 
 
 # ── Bundles ──────────────────────────────────────────────────────────────────
@@ -87,8 +86,9 @@ def _digest(export: Export, place: str) -> str:
         return bundle_files.digest(file)
 
 
-def _drop_bundle(name: str, place: str) -> None:
+def _drop_bundle(name: str, place: str) -> bool:
     bundle_files.erase_at(Export.objects.get(pk=name), place)
+    return True
 
 
 # ── Search terms of erasures under way ───────────────────────────────────────
@@ -114,9 +114,10 @@ def _copy_case_files(name: str, to: str) -> bool:
     return True
 
 
-def _drop_case_files(name: str, place: str) -> None:
+def _drop_case_files(name: str, place: str) -> bool:
     case = Case.objects.get(pk=name)
     case_files.at(case, place).remove(case_files.NAMES, case_files.WORDS)
+    return True
 
 
 # ── Records of erasures ──────────────────────────────────────────────────────
@@ -136,8 +137,9 @@ def _copy_records(name: str, _to: str) -> bool:
         raise NotMoved(reason=str(error)) from None
 
 
-def _keep_records(_name: str, _place: str) -> None:
+def _keep_records(_name: str, _place: str) -> bool:
     """Delete nothing: file and table are copies of each other."""
+    return False
 
 
 MOVERS: Final = (

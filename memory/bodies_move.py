@@ -2,7 +2,8 @@
 
 Everything is copied and compared first; then the database records the new place; then
 what was copied is deleted at the old one. A move that was cut off goes on where it was:
-what is there and equal is not copied again.
+what is there and equal is not copied again. Once the new place is on record servers may
+write there: nothing is copied any more, and what the old place still has is deleted.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ from memory.stored_files import trees
 from memory.stored_files.store import Store, digest
 
 Progress = Callable[[str], object]
+_NOT_ON_RECORD: Final = (
+    "CREWSHIP_SECRET_KEY is not the one on record: give this process the one that the"
+    " installation had, in the environment or in keys/secret.key. Nothing was changed."
+)
 
 
 class NotMoved(errors.AppError):
@@ -43,13 +48,15 @@ class Mover:
 
     ``copy`` is given a name and the place to copy it to, compares what arrived, and
     says whether there was something to copy; it raises NotMoved. ``names`` and ``drop``
-    are given the place.
+    are given the place; ``drop`` says whether it deleted something. ``is_same``
+    compares both places.
     """
 
     title: str
     names: Callable[[str], Iterator[str]]
     copy: Callable[[str, str], bool]
-    drop: Callable[[str, str], object]
+    drop: Callable[[str, str], bool]
+    is_same: Callable[[str], bool] = lambda _name: True
 
 
 @dataclass(slots=True)
@@ -101,10 +108,9 @@ def _copy_key(name: str, to: str) -> bool:
     return False
 
 
-def _drop_key(name: str, place: str) -> None:
+def _drop_key(name: str, place: str) -> bool:
     """Delete a sealed key; a key's file stays, as the copy that it is."""
-    if place == bodies.DATABASE:
-        sealed_keys.remove(name)
+    return place == bodies.DATABASE and sealed_keys.remove(name)
 
 
 # ── Memory files and versions ────────────────────────────────────────────────
@@ -129,6 +135,12 @@ def _names(tree: str, place: str) -> Iterator[str]:
             yield file.path
 
 
+def _is_same(tree: str, name: str) -> bool:
+    parts = tuple(name.split("/"))
+    places = (bodies.FOLDER, bodies.DATABASE)
+    return len({_store(tree, place).read(parts) for place in places}) == 1
+
+
 def _tree_mover(title: str, tree: str) -> Mover:
     def copy(name: str, to: str) -> bool:
         parts = tuple(name.split("/"))
@@ -142,12 +154,10 @@ def _tree_mover(title: str, tree: str) -> Mover:
             raise NotMoved(reason=f"A file of {tree} arrived with other bytes.")
         return True
 
-    def drop(name: str, place: str) -> None:
-        parts = tuple(name.split("/"))
-        if _store(tree, place).read(parts) == _store(tree, other(place)).read(parts):
-            _store(tree, place).remove(parts)
+    def drop(name: str, place: str) -> bool:
+        return _store(tree, place).remove(tuple(name.split("/")))
 
-    return Mover(title, partial(_names, tree), copy, drop)
+    return Mover(title, partial(_names, tree), copy, drop, partial(_is_same, tree))
 
 
 _KEYS: Final = Mover("keys", _key_names, _copy_key, _drop_key)
@@ -164,6 +174,10 @@ def movers() -> tuple[Mover, ...]:
 
 
 # ── Moving ───────────────────────────────────────────────────────────────────
+def _is_recorded(place: str) -> bool:
+    return Installation.objects.filter(bodies=place).exists()
+
+
 def counts() -> dict[str, int]:
     """Return how many of each kind are not where the settings say."""
     place = other(settings.BODIES)
@@ -175,14 +189,16 @@ def move(watch: Progress = lambda _line: None) -> Report:
 
     Every server has to be stopped: what is written meanwhile is not copied.
     """
+    if keys.BY_NAME["secret"] in keys.differing(installation.installation_id()):
+        raise NotMoved(reason=_NOT_ON_RECORD)
     to = str(settings.BODIES)
-    if Installation.objects.exclude(bodies=to).exists():
+    is_settled = _is_recorded(to)
+    # What is at the old place then is no longer true: erased since, or changed.
+    report = Report({mover.title: 0 for mover in movers()})
+    if not is_settled:
         report = copy(watch)
         _record(to, report)
-    else:
-        # What is at the old place is no longer true: erased since, or changed.
-        report = Report({mover.title: 0 for mover in movers()})
-    report.dropped = drop(watch)
+    report.dropped = drop(watch, is_settled=is_settled)
     return report
 
 
@@ -207,15 +223,20 @@ def _make_folders(installation_id: str) -> None:
         folders.mark_folders(root, installation_id, absent)
 
 
-def drop(watch: Progress = lambda _line: None) -> dict[str, int]:
-    """Delete at the old place what is the same at the new one; return how many."""
+def drop(
+    watch: Progress = lambda _line: None, *, is_settled: bool = False
+) -> dict[str, int]:
+    """Delete at the old place what is the same at the new one; return how many.
+
+    With ``is_settled`` all of it: the new place has been on record for a while.
+    """
     counts, place = {}, other(settings.BODIES)
     for mover in movers():
         names = list(mover.names(place))
-        for name in names:
-            mover.drop(name, place)
-        counts[mover.title] = len(names)
-        watch(f"{mover.title}: {len(names)} deleted at the old place")
+        # What a server that was not stopped wrote after the copy stays.
+        names = [name for name in names if is_settled or mover.is_same(name)]
+        counts[mover.title] = sum(mover.drop(name, place) for name in names)
+        watch(f"{mover.title}: {counts[mover.title]:,} deleted at the old place")
     return counts
 
 
@@ -244,9 +265,7 @@ def _unmoved(remaining: list[str]) -> str:
 
 def _record(to: str, report: Report) -> None:
     with transaction.atomic():
-        rows = Installation.objects.exclude(bodies=to)
-        if not rows.update(bodies=to):
-            return
+        Installation.objects.update(bodies=to)
         installation.forget()
         new = NewEntry(
             entry_type="installation.bodies_moved",

@@ -2,8 +2,9 @@
 
 The erasures file outside the database says who was erased; the audit log inside says
 which of it the database knows. The two are compared when the file or the database's
-mark of it changes. Otherwise a look costs one query and one ``stat`` per file, at most
-every ``CHECK_SECONDS`` in each process, and a request asks a dict.
+mark of it changes. Otherwise a look costs two queries and one ``stat`` per file, where
+machines share no disk four queries, at most every ``CHECK_SECONDS`` in each process,
+and a request asks a dict.
 """
 
 from __future__ import annotations

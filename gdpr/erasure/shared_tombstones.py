@@ -12,8 +12,9 @@ import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+import structlog
 from django.db import transaction
-from django.db.models import Count, Max
+from django.db.models import OuterRef, Subquery
 
 from gdpr.erasure import tombstones
 from gdpr.erasure.tombstones import Damaged, Record
@@ -24,6 +25,7 @@ from memory.models import Workspace
 from memory.stored_files import trees
 from memory.stored_files.store import Busy
 
+log = structlog.get_logger(__name__)
 # What changes with every change to a workspace's records, in table and file.
 Signature = tuple[object, ...]
 
@@ -61,9 +63,14 @@ def _store(workspace_id: str, lines: Iterable[str], after: int) -> None:
 
 
 def _table_signatures(**conditions: str) -> dict[str, Signature]:
-    rows = ErasureLine.objects.filter(**conditions).order_by().values("workspace_id")
-    states = rows.annotate(count=Count("pk"), last=Max("pk"))
-    return {row["workspace_id"]: (row["count"], row["last"]) for row in states}
+    """Return the number and key of each last line: two look-ups in an index each."""
+    lines = ErasureLine.objects.filter(workspace_id=OuterRef("pk"))
+    last = lines.order_by("-number")
+    homes = Workspace.objects.filter(**conditions).order_by()
+    rows = homes.values_list(
+        "pk", Subquery(last.values("number")[:1]), Subquery(last.values("pk")[:1])
+    )
+    return {home: (number, key) for home, number, key in rows if number}
 
 
 # ── Comparing ────────────────────────────────────────────────────────────────
@@ -109,13 +116,18 @@ def _mirror(workspace_id: str) -> bool:
     try:
         with trees.locks().locked(f"erasures:{workspace_id}", 0):
             is_changed = _merge(workspace_id)
+            # While nobody adds to the table: what is added later is another state.
+            file = tombstones.signatures().get(workspace_id)
+            table = _table_signatures(pk=workspace_id).get(workspace_id)
     except Busy:
+        return False
+    except OSError as error:
+        # A full disk: what this machine's file has is compared all the same.
+        log.warning("erasure_records_not_copied", error=type(error).__name__)
         return False
     except Damaged as error:
         _state.faults[workspace_id] = str(error)
         return False
-    file = tombstones.signatures().get(workspace_id)
-    table = _table_signatures(workspace_id=workspace_id).get(workspace_id)
     _state.compared[workspace_id] = (file, table)
     _state.faults.pop(workspace_id, None)
     return is_changed

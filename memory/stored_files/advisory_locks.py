@@ -67,5 +67,8 @@ def _release(number: int) -> None:
     try:
         _ask("pg_advisory_unlock", number)
     except DatabaseError:
-        # The lock goes with the connection; it must not go back to the pool with it.
+        # The lock goes with the server's end of the connection. Django alone would give
+        # it back to the pool, with the lock.
+        if connection.connection is not None:
+            connection.connection.close()
         connection.close()

@@ -159,9 +159,64 @@ def test_a_move_that_was_cut_off_goes_on(
     assert kit.on_disk(world).exists()
     installation.forget()
     report = bodies_move.move()
-    assert report.copied["memory files"] == 0
+    assert (report.copied, report.dropped["memory files"]) == ({}, 1)
     assert not kit.on_disk(world).exists()
     assert _state(world, lived_in) == before
+
+
+def test_what_was_written_since_the_move_is_never_replaced_by_what_was_left(
+    world: World,
+    lived_in: dict[str, Any],
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = _state(world, lived_in)
+    _turn_to("database", settings)
+    record_place = bodies_move._record
+
+    def cut_off(to: str, report: bodies_move.Report) -> None:
+        record_place(to, report)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bodies_move, "_record", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        bodies_move.move()
+    # The servers are started.
+    installation.forget()
+    kit.write(world, "- coffee\n")
+    bundle_files.erase_at(lived_in["bundle"], "database")
+    sealed_names.drop(lived_in["case"])
+    _run_command()
+    text = writer.current_text(kit.owner(world), kit.place("AGENT.md"))
+    assert before["text"] != text == "- coffee\n"
+    assert not kit.on_disk(world).exists()
+    assert not bundle_files.remains(lived_in["bundle"])
+    assert sealed_names.get(lived_in["case"]) is None
+
+
+def test_another_secret_moves_no_key_under_it(
+    world: World, lived_in: dict[str, Any], settings: Any
+) -> None:
+    _turn_to("database", settings)
+    settings.SECRET_KEY = "another secret than the one on record"
+    installation.forget()
+    with pytest.raises(CommandError, match="CREWSHIP_SECRET_KEY is not the one"):
+        _run_command()
+    assert not SealedKey.objects.exists()
+    assert Installation.objects.get().bodies == "folder"
+
+
+def test_a_machine_that_never_had_the_folders_has_nothing_to_move(
+    world: World, lived_in: dict[str, Any], settings: Any, tmp_path: Path
+) -> None:
+    _turn_to("database", settings)
+    lines = _run_command()
+    assert "keys: 0 deleted" in lines and "versions: 2 deleted" in lines
+    settings.DATA_DIR = tmp_path / "second machine"
+    installation.forget()
+    out = StringIO()
+    call_command("move_bodies", stdout=out)
+    assert "memory files: 0" in out.getvalue()
 
 
 def test_what_arrives_with_other_bytes_stops_the_move(

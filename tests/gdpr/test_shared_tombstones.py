@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from gdpr.suppression import Digest
 from memory.installation import identity as installation
 from memory.journal import append as journal
 from memory.models import Installation
+from memory.stored_files import trees
 from tests.world import World
 
 pytestmark = pytest.mark.django_db
@@ -75,6 +78,62 @@ def test_a_record_is_in_the_table_and_on_every_machine_that_looks(
     assert tombstones.lines(world.acme.id) == [
         line.encode() for line in ErasureLine.objects.values_list("line", flat=True)
     ]
+
+
+def test_what_another_machine_adds_right_after_a_comparison_is_copied_too(
+    world: World, machine: Machine, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared_tombstones.announce(record(world, "c_1"))
+    first = machine("first")
+    second = machine("second")
+    locks = type(trees.locks())
+    locked = locks.locked
+
+    @contextmanager
+    def locked_and_then_added(*args: Any) -> Iterator[None]:
+        with locked(*args):
+            yield
+        if second == settings.DATA_DIR:
+            settings.DATA_DIR = first
+            shared_tombstones.announce(record(world, "c_2"))
+            settings.DATA_DIR = second
+
+    with monkeypatch.context() as added:
+        added.setattr(locks, "locked", locked_and_then_added)
+        shared_tombstones.mirror()
+    assert cases(world) == ["c_1"]
+    shared_tombstones.mirror()
+    assert cases(world) == ["c_1", "c_2"]
+
+
+def test_a_look_without_a_change_costs_four_queries_and_counts_no_line(
+    world: World, machine: Machine, django_assert_num_queries: Any
+) -> None:
+    shared_tombstones.announce(record(world, "c_1"))
+    assert len(readiness.gaps()) == 1
+    readiness._state.checked_at = None
+    installation.problem()
+    with django_assert_num_queries(4) as queries:
+        readiness.gaps()
+    assert not [q for q in queries if "COUNT" in q["sql"] or "GROUP BY" in q["sql"]]
+
+
+def test_a_full_disk_keeps_no_machine_from_comparing(
+    world: World, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared_tombstones.announce(record(world, "c_1"))
+    second = machine("second")
+    with monkeypatch.context() as full:
+
+        def no_room(*_: object) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        full.setattr(tombstones, "add", no_room)
+        assert readiness.refusal() is None
+        with pytest.raises(OSError, match="No space"):
+            shared_tombstones.announce(record(world, "c_2"))
+    assert shared_tombstones.mirror() == 1
+    assert cases(world) == ["c_1"] and second.exists()
 
 
 def test_a_restored_database_gets_back_what_any_machine_has(

@@ -10,14 +10,21 @@ from typing import Any
 
 import pytest
 import time_machine
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
 from django.utils import timezone
 
 from memory.installation import identity as installation
 from memory.installation import key_files
 from memory.models import StoredFile
 from memory.rules import errors
-from memory.stored_files import database, folder, pieces, store, trees
+from memory.stored_files import (
+    advisory_locks,
+    database,
+    folder,
+    pieces,
+    store,
+    trees,
+)
 from memory.stored_files.store import Busy, Store, Unsafe
 from tests.waiting import LIMIT_SECONDS
 from tests.world import World
@@ -238,6 +245,30 @@ def test_a_lock_goes_with_the_connection_of_a_process_that_died(
 def _end(pid: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s)", [pid])
+
+
+@pytest.mark.postgres
+def test_a_lock_that_cannot_be_given_back_does_not_stay_in_the_pool(
+    shared_world: World, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.BODIES = "database"
+    tree = trees.database(trees.FILES)
+    ask = advisory_locks._ask
+
+    def fails(function: str, number: int) -> bool:
+        if function == "pg_advisory_unlock":
+            raise OperationalError
+        return ask(function, number)
+
+    def hold() -> None:
+        with tree.locked("acme/x"):
+            monkeypatch.setattr(advisory_locks, "_ask", fails)
+        monkeypatch.setattr(advisory_locks, "_ask", ask)
+
+    assert connection.settings_dict["OPTIONS"]["pool"]
+    _elsewhere(hold)
+    with tree.locked("acme/x", LIMIT_SECONDS):
+        pass
 
 
 # ── The database alone ───────────────────────────────────────────────────────
