@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 from celery.beat import ScheduleEntry, Scheduler
-from django.db import DatabaseError, connections
+from django.db import Error, connections
 
 from memory.jobs import backlogs, pulses, queues
 
@@ -32,7 +32,7 @@ class Clock(Scheduler):
     def _beat(self) -> None:
         try:
             self._pulse.beat()
-        except DatabaseError as error:
+        except Error as error:
             log.warning("pulse_missed", error=type(error).__name__)
         finally:
             connections.close_all()
@@ -48,5 +48,5 @@ class Clock(Scheduler):
         super().close()
         try:
             self._pulse.end()
-        except DatabaseError as error:
+        except Error as error:
             log.warning("pulse_missed", error=type(error).__name__)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.mmap_dict import MmapedDict, mmap_key
 
+from crewship_memory.metrics import pulse
 from memory.measurements import declared, folder, processes, recorded
 from tests import processes as other_processes
 
@@ -183,6 +184,40 @@ def test_a_folder_whose_installation_is_gone_is_removed(
     folder.remove_forsaken(folder.default(tmp_path / "own"))
     folders = set(tmp_path.glob("crewship-metrics-*"))
     assert folders == {folder.default(tmp_path / "present")}
+
+
+def test_a_folder_of_another_account_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where anybody may write, its file could be a pipe that nobody ever fills."""
+    place = tmp_path / f"{folder._prefix()}other"
+    place.mkdir()
+    os.mkfifo(place / folder.HOME)
+    folder.remove_forsaken(tmp_path / "own")
+    (place / folder.HOME).unlink()
+    (place / folder.HOME).write_text(str(tmp_path / "gone"))
+    status = os.lstat(place)
+    other = os.stat_result((*status[:4], status.st_uid + 1, *status[5:10]))
+    monkeypatch.setattr(Path, "lstat", lambda _path: other)
+    folder.remove_forsaken(tmp_path / "own")
+    assert place.exists()
+
+
+def test_a_figure_that_cannot_be_read_ends_no_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    thread, beats = pulse.Pulse(), list[int]()
+
+    def beat() -> None:
+        beats.append(1)
+        if len(beats) == 2:
+            thread.ended.set()
+        raise RuntimeError
+
+    monkeypatch.setattr(pulse, "SECONDS", 0.0)
+    monkeypatch.setattr(pulse, "beat", beat)
+    thread.run()
+    assert len(beats) == 2
 
 
 # ── Declarations ─────────────────────────────────────────────────────────────

@@ -13,6 +13,7 @@ import pytest
 from django.apps import apps
 from django.conf import settings as django_settings
 from django.db import connection, transaction
+from memory.files.storage import FileStore
 from pytest_django import Settings
 
 from crewship_memory.backup import (
@@ -28,7 +29,6 @@ from crewship_memory.backup import rows as backup_rows
 from crewship_memory.backup.envelope import BadBackup, BadKey, Input
 from crewship_memory.backup.frames import MAX_OBJECT, Frame, Kind, Reader, Writer
 from crewship_memory.backup.tables import Column, Table
-from memory.files.storage import FileStore
 from memory.models import JournalEntry, Workspace
 from tests import database
 from tests.world import World
