@@ -86,7 +86,6 @@ def test_files_of_the_dead_do_not_pile_up(db: None) -> None:
     for _ in range(3):
         other_processes.run(COUNTING.format(count=1, size=1, end=""))
     processes.register("test")
-    requests()
     pids = {path.stem.rpartition("_")[2] for path in place.glob("*.db")}
     assert pids <= {"0", str(os.getpid())}
     assert {path.stem for path in place.glob("*.process")} == {str(os.getpid())}
@@ -104,6 +103,7 @@ def test_counts_of_the_dead_are_added_and_moments_are_the_latest(
         (f"gauge_livesum_{NO_PID}.db", 9.0),
     ):
         store(tmp_path, name, value)
+    (tmp_path / f"counter_{NO_PID + 2}.db").touch()
     processes._fold(tmp_path)
     names = {path.name for path in tmp_path.glob("*.db")}
     assert names == {"counter_0.db", "gauge_max_0.db"}

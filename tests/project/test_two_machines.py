@@ -152,21 +152,30 @@ def _issued(machine: Machine) -> tuple[Caller, Caller]:
     """Return an agent's and an admin's client, of a new workspace."""
     machine.manage("bootstrap", *ACCOUNT)
     place = ("--workspace", "harbour", "--create", "--json")
-    agent = machine.manage("issue_key", *place, "--crew", "dock", "--agent", "ada")
-    admin = machine.manage("issue_key", *ACCOUNT, "--role", "admin", "--json")
-    return Caller(json.loads(agent)["key"]), Caller(json.loads(admin)["key"])
+    commands = (
+        ("issue_key", *place, "--crew", "dock", "--agent", "ada"),
+        ("issue_key", *ACCOUNT, "--role", "admin", "--json"),
+    )
+    with ThreadPoolExecutor() as threads:
+        answers = list(threads.map(lambda args: machine.manage(*args), commands))
+    agent, admin = (Caller(json.loads(answer)["key"]) for answer in answers)
+    return agent, admin
+
+
+def _serve(machine: Machine) -> None:
+    machine.manage("collectstatic", "--no-input", "--verbosity", "0")
+    machine.start()
+    answer = machine.ready()
+    assert answer is not None and answer["ready"], answer
 
 
 def test_two_machines_with_their_own_folders_serve_one_memory(
-    machines: tuple[Machine, Machine],
+    machines: tuple[Machine, Machine], database: str, tmp_path: Path
 ) -> None:
     first, second = machines
     agent, admin = _issued(first)
-    for machine in machines:
-        machine.manage("collectstatic", "--no-input", "--verbosity", "0")
-        machine.start()
-        answer = machine.ready()
-        assert answer is not None and answer["ready"], answer
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(_serve, machines))
 
     writes_on_one_are_read_and_searched_on_the_other(agent, first, second)
     writes_from_both_ends_make_one_chain(agent, first, second)
@@ -181,6 +190,8 @@ def test_two_machines_with_their_own_folders_serve_one_memory(
         assert owned <= {"keys", "erasures"}, machine.files()
         keys = {name for name in machine.files() if name.startswith("keys/")}
         assert keys == {"keys/installation.id"}
+    third = Machine(tmp_path / "three", database, "not the secret of the others")
+    another_secret_is_not_ready_and_changes_nothing(first, third)
 
 
 def writes_on_one_are_read_and_searched_on_the_other(
@@ -314,12 +325,9 @@ def _has_record(machine: Machine) -> bool:
     return any(name.endswith(".jsonl") for name in machine.files())
 
 
-def test_another_secret_is_not_ready_and_changes_nothing(
-    machines: tuple[Machine, Machine], database: str, tmp_path: Path
+def another_secret_is_not_ready_and_changes_nothing(
+    first: Machine, third: Machine
 ) -> None:
-    first, _ = machines
-    _issued(first)
-    third = Machine(tmp_path / "three", database, "not the secret of the others")
     before = first.python(SEALED)
     third.start()
     try:
