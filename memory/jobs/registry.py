@@ -162,10 +162,10 @@ def execute(job: Job, run: JobRun) -> JobRun:
     now, fault = timezone.now(), outcome.fault or run.error
     if state == RunState.DONE and fault:
         state = RunState.PARTLY
-    end: dict[str, Any] = {"state": state, "ended_at": now}
     is_ended = not box.is_cut or state == RunState.FAILED
-    if not is_ended:
-        end = {"claimed_by": CUT}
+    end: dict[str, Any] = {"claimed_by": CUT}
+    if is_ended:
+        end = {"state": state, "ended_at": now}
     end |= {"counts": notes.added(run.counts, outcome.counts), "error": fault[:400]}
     own = JobRun.objects.filter(pk=run.pk, claimed_by=run.claimed_by)
     if own.update(**end, heartbeat_at=now) and is_ended:
@@ -278,11 +278,8 @@ def startable(name: str, *, by: Actor) -> Job:
     by.require("jobs.run")
     job = get(name)
     by.require(job.permission)
-    runs = JobRun.objects.filter(
-        name=name,
-        workspace_id=None if job.house_wide else by.workspace_id,
-        state__in=(RunState.RUNNING, RunState.WAITING),
-    )
+    workspace_id = None if job.house_wide else by.workspace_id
+    runs = JobRun.objects.filter(name=name, workspace_id=workspace_id, ended_at=None)
     # One of which a part is done goes on, however long its turn is away.
     fresh = Q(heartbeat_at__gte=timezone.now() - STALE)
     if runs.filter(fresh | claims.IN_PARTS).exists():

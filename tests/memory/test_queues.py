@@ -8,9 +8,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import structlog
 from celery import current_app
 from django.db import connections
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 
 from crewship_memory import doctor, healthz
 from crewship_memory.celery import app
@@ -23,6 +25,7 @@ from memory.jobs import status as job_status
 from memory.jobs.backlogs import Backlog
 from memory.jobs.queues import one_at_a_time
 from memory.jobs.registry import Job, Outcome
+from memory.measurements import recorded
 from memory.models import JobRun, RunState, WorkerProcess, Workspace
 from memory.rules import errors
 from tests.world import World
@@ -151,7 +154,7 @@ def test_a_run_is_measured_once_at_its_end_by_who_has_it(
 ) -> None:
     ends: list[tuple[str, str]] = []
     monkeypatch.setattr(
-        jobs.recorded, "job_ended", lambda name, state, *_: ends.append((name, state))
+        recorded, "job_ended", lambda name, state, *_: ends.append((name, state))
     )
     run = jobs.claim(batches("sums", [], 2), "", "one")
     assert run is not None
@@ -314,6 +317,22 @@ def test_a_queue_that_nobody_empties_takes_no_more_messages(
     queue_names = [fields.get("queue") for _, fields in messages]
     assert queue_names == [None, queues.CLOCK]
     monkeypatch.setattr(backlogs.is_full, "_names", frozenset())
+
+
+def test_a_clock_without_redis_goes_on_and_leaves_a_short_line(
+    monkeypatch: pytest.MonkeyPatch, messages: list[Any]
+) -> None:
+    def away(*_: Any, **__: Any) -> None:
+        raise OperationalError
+
+    monkeypatch.setattr(app, "send_task", away)
+    clock = Clock(app, lazy=True)
+    entry = clock.Entry(name="mail", task="memory.nightly", app=app)
+    with structlog.testing.capture_logs() as lines:
+        clock.apply_entry(entry)
+    (line,) = lines
+    assert (line["event"], line["task"]) == ("message_not_sent", "memory.nightly")
+    assert "exc_info" not in line
 
 
 # ── Signs of life ────────────────────────────────────────────────────────────

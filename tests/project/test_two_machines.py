@@ -191,7 +191,7 @@ def test_two_machines_with_their_own_folders_serve_one_memory(
         keys = {name for name in machine.files() if name.startswith("keys/")}
         assert keys == {"keys/installation.id"}
     third = Machine(tmp_path / "three", database, "not the secret of the others")
-    another_secret_is_not_ready_and_changes_nothing(first, third)
+    another_secret_is_not_ready_and_changes_nothing(third, database)
 
 
 def writes_on_one_are_read_and_searched_on_the_other(
@@ -326,9 +326,10 @@ def _has_record(machine: Machine) -> bool:
 
 
 def another_secret_is_not_ready_and_changes_nothing(
-    first: Machine, third: Machine
+    third: Machine, database: str
 ) -> None:
-    before = first.python(SEALED)
+    before = _sealed(database)
+    assert all(before)
     third.start()
     try:
         answer = third.ready()
@@ -336,11 +337,19 @@ def another_secret_is_not_ready_and_changes_nothing(
         assert "CREWSHIP_SECRET_KEY is not the one on record" in answer["reasons"][0]
     finally:
         third.stop()
-    assert first.python(SEALED) == before
+    assert _sealed(database) == before
 
 
-SEALED: Final = """
-from memory.models import KeyFingerprint, SealedKey
-print(list(SealedKey.objects.order_by("name").values_list("name", "sealed")))
-print(list(KeyFingerprint.objects.order_by("name").values_list("name", "fingerprint")))
-"""
+def _sealed(database: str) -> list[list[tuple[Any, ...]]]:
+    """Return the keys on record, and what they are recognised by."""
+    config, name = connection.settings_dict, database.rpartition("/")[2]
+    tables = (("sealed_keys", "sealed"), ("key_fingerprints", "fingerprint"))
+    with psycopg.connect(
+        host=config["HOST"], user=config["USER"], dbname=name
+    ) as server:
+        return [
+            server.execute(
+                f"SELECT name, {column} FROM {table} ORDER BY name"
+            ).fetchall()
+            for table, column in tables
+        ]
