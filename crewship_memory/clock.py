@@ -6,8 +6,8 @@ import time
 from typing import Any
 
 import structlog
-from celery.beat import ScheduleEntry, Scheduler
-from django.db import DatabaseError, connections
+from celery.beat import ScheduleEntry, Scheduler, SchedulingError
+from django.db import Error, connections
 
 from memory.jobs import backlogs, pulses, queues
 
@@ -32,7 +32,7 @@ class Clock(Scheduler):
     def _beat(self) -> None:
         try:
             self._pulse.beat()
-        except DatabaseError as error:
+        except Error as error:
             log.warning("pulse_missed", error=type(error).__name__)
         finally:
             connections.close_all()
@@ -40,13 +40,18 @@ class Clock(Scheduler):
     def apply_entry(self, entry: ScheduleEntry, producer: Any = None) -> None:
         """Send a task, unless so many wait already that one more sets nothing going."""
         queue = (entry.options or {}).get("queue") or queues.ROUTES[str(entry.task)]
-        if not backlogs.is_full(queue):
-            super().apply_entry(entry, producer=producer)
+        if backlogs.is_full(queue):
+            return
+        try:
+            self.apply_async(entry, producer=producer, advance=False)
+        except SchedulingError:
+            # Celery's own line has the whole stack, for each task that is due.
+            log.warning("message_not_sent", task=entry.task)
 
     def close(self) -> None:
         """End, and say that no clock runs here any more."""
         super().close()
         try:
             self._pulse.end()
-        except DatabaseError as error:
+        except Error as error:
             log.warning("pulse_missed", error=type(error).__name__)

@@ -6,8 +6,10 @@ import logging
 import os
 import sys
 import threading
+from collections.abc import Callable
 from typing import Final
 
+import structlog
 from django.db import connections
 
 from episodic.index.reference_counts import reference_counts
@@ -16,6 +18,7 @@ from memory.measurements import tracing
 
 # What runs gets so long to come to a point where it can stop. Supervisors wait 20 s.
 GRACE_SECONDS: Final = 14.0
+log = structlog.get_logger(__name__)
 
 
 def flush_and_exit() -> None:
@@ -25,13 +28,22 @@ def flush_and_exit() -> None:
     model apart under the threads that use it. Nothing is lost: what was acknowledged is
     committed, and what was cut off is swept again.
     """
-    reference_counts.drain()
-    question_log.drain()
-    tracing.stop()
-    connections.close_all()
-    logging.shutdown()
-    sys.stdout.flush()
-    os._exit(0)
+    try:
+        for drain in (reference_counts.drain, question_log.drain, tracing.stop):
+            _attempt(drain)
+        connections.close_all()
+        logging.shutdown()
+        sys.stdout.flush()
+    finally:
+        os._exit(0)
+
+
+def _attempt(act: Callable[[], object]) -> None:
+    """Do one thing of the end: what it cannot do keeps the process from no other."""
+    try:
+        act()
+    except Exception as error:  # noqa: BLE001  (nobody is there to handle it)
+        log.warning("not_flushed", error=type(error).__name__)
 
 
 def after(seconds: float = GRACE_SECONDS) -> threading.Timer:

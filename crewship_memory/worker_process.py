@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import structlog
-from django.db import DatabaseError, close_old_connections, connections
+from django.db import Error, close_old_connections, connections
 
 from crewship_memory import file_watcher, process_end
 from crewship_memory.case_runner import CaseRunner
@@ -39,7 +39,7 @@ class PulseThread(StoppableThread):
         close_old_connections()
         try:
             act()
-        except DatabaseError as error:
+        except Error as error:
             log.warning("pulse_missed", error=type(error).__name__)
 
 

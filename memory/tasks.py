@@ -107,7 +107,7 @@ def tick(queue: str | None = None) -> None:
 def nightly() -> None:
     """Run the nightly chain, in order, once a night; a long one in parts."""
     runs = jobs.nightly()
-    if runs and runs[-1].ended_at is None:
+    if any(run.ended_at is None for run in runs):
         dispatch.send("memory.nightly")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import structlog
 from django.conf import settings
 from django.db import connection
 
@@ -13,6 +14,7 @@ from memory.measurements import recorded
 from memory.word_index.cache import indexes as word_indexes
 
 SECONDS: Final = 5.0
+log = structlog.get_logger(__name__)
 
 
 def beat() -> None:
@@ -45,4 +47,7 @@ class Pulse(StoppableThread):
 
     def run(self) -> None:
         while not self.ended.wait(SECONDS):
-            beat()
+            try:
+                beat()
+            except Exception as error:  # noqa: BLE001  (the next beat tries again)
+                log.warning("figures_not_told", error=type(error).__name__)

@@ -1,6 +1,6 @@
 """How many messages wait in the queues of Redis, and how long the oldest has.
 
-A message carries the time when it was sent in a header, see ``worker_signals``. The
+A message carries the time when it was sent in a header (``memory.jobs.backlogs``). The
 oldest message of a queue is at the end from which workers take.
 """
 
@@ -15,10 +15,10 @@ from celery import current_app
 from django.conf import settings
 
 from crewship_memory.metrics.machine import redis_client
+from memory.jobs.backlogs import SENT_AT
 from memory.measurements import declared
 from memory.measurements.declared import Figure, Value
 
-SENT_AT: Final = "sent_at"
 MESSAGES: Final = declared.computed(
     "queue_messages", "Messages that wait for a worker.", ["queue"]
 )

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from gdpr.models import OPEN, Case, CaseKind, Certificate
 from memory import fulltext
+from memory.jobs import claims
 from memory.jobs.registry import STALE
 from memory.measurements import declared
 from memory.measurements.declared import Figure, Value
@@ -63,7 +64,7 @@ JOBS_OLDEST: Final = declared.computed(
     "job_runs_oldest_waiting_seconds", "How long the oldest of them has waited."
 )
 JOBS_SILENT: Final = declared.computed(
-    "job_runs_silent", "Runs whose process gives no sign of life."
+    "job_runs_silent", "Runs whose process died, or whose next part nobody takes."
 )
 JOBS: Final = (JOBS_WAITING, JOBS_OLDEST, JOBS_SILENT)
 
@@ -134,12 +135,11 @@ def jobs() -> Values:
     open_runs = JobRun.objects.filter(ended_at=None).order_by()
     waiting_runs = open_runs.filter(state=RunState.WAITING)
     counts = waiting_runs.aggregate(number=Count("pk"), oldest=Min("started_at"))
-    stale = timezone.now() - STALE
-    silent = open_runs.filter(state=RunState.RUNNING, heartbeat_at__lt=stale)
+    silent_runs = claims.silent(timezone.now(), STALE)
     return {
         JOBS_WAITING: _single(counts["number"]),
         JOBS_OLDEST: _age(counts["oldest"]),
-        JOBS_SILENT: _single(silent.count()),
+        JOBS_SILENT: _single(silent_runs.order_by().count()),
     }
 
 

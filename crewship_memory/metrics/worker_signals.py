@@ -1,26 +1,11 @@
-"""What workers, the clock and messages do for the figures; loaded at start-up."""
+"""What workers and the clock do for the figures; loaded at start-up."""
 
 from __future__ import annotations
 
-import time
 from importlib import import_module
 from typing import Any
 
-from celery.signals import (
-    beat_init,
-    before_task_publish,
-    worker_init,
-    worker_process_init,
-)
-
-from crewship_memory.metrics.queue_figures import SENT_AT
-
-
-@before_task_publish.connect
-def note_time(headers: dict[str, Any] | None = None, **_: Any) -> None:
-    """Write into a message when it was sent, for the age of its queue."""
-    if headers is not None:
-        headers[SENT_AT] = time.time()
+from celery.signals import beat_init, worker_init, worker_process_init
 
 
 @worker_init.connect

@@ -17,6 +17,8 @@ from memory.models import JobRun, RunState
 # Who has a run of which a part is done and the next one waits: nobody.
 CUT: Final = "cut"
 IN_PARTS: Final = Q(state=RunState.RUNNING, claimed_by=CUT)
+# Runs take turns, a minute each: one that waits so long is forgotten.
+TURN: Final = timedelta(minutes=15)
 OPEN: Final = Q(state=RunState.WAITING) | IN_PARTS
 
 
@@ -28,6 +30,14 @@ def overdue(before: datetime) -> QuerySet[JobRun]:
     """Return the runs that nobody took for long: their message was lost."""
     waits = Q(state=RunState.WAITING, started_at__lt=before)
     return JobRun.objects.filter(waits | Q(IN_PARTS, heartbeat_at__lt=before))
+
+
+def silent(now: datetime, stale: timedelta) -> QuerySet[JobRun]:
+    """Return the runs whose process is dead, or whose next part nobody takes."""
+    rows = JobRun.objects.filter(state=RunState.RUNNING)
+    is_cut = Q(claimed_by=CUT)
+    dead = ~is_cut & Q(heartbeat_at__lt=now - stale)
+    return rows.filter(dead | Q(is_cut, heartbeat_at__lt=now - TURN))
 
 
 def take(rows: QuerySet[JobRun]) -> bool:

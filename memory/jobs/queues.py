@@ -32,7 +32,7 @@ ROUTES: Final[dict[str, str]] = {
     "memory.run_job": BATCH,
     "memory.tick": CLOCK,
 }
-# Threads of a worker: one for each class that works at a time, and one to spare.
+# Threads of a worker. There are more classes of work, but most of them end at once.
 THREADS: Final = 8
 
 _guard = threading.Lock()

@@ -19,6 +19,7 @@ from typing import Any, Final
 import structlog
 from celery import current_app
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from memory.installation import identity as installation
@@ -161,14 +162,14 @@ def execute(job: Job, run: JobRun) -> JobRun:
     now, fault = timezone.now(), outcome.fault or run.error
     if state == RunState.DONE and fault:
         state = RunState.PARTLY
-    end: dict[str, Any] = {"state": state, "ended_at": now}
-    if box.is_cut and state != RunState.FAILED:
-        end = {"claimed_by": CUT}
-    else:
-        recorded.job_ended(job.name, state, run.started_at, now)
+    is_ended = not box.is_cut or state == RunState.FAILED
+    end: dict[str, Any] = {"claimed_by": CUT}
+    if is_ended:
+        end = {"state": state, "ended_at": now}
     end |= {"counts": notes.added(run.counts, outcome.counts), "error": fault[:400]}
     own = JobRun.objects.filter(pk=run.pk, claimed_by=run.claimed_by)
-    own.update(**end, heartbeat_at=now)
+    if own.update(**end, heartbeat_at=now) and is_ended:
+        recorded.job_ended(job.name, state, run.started_at, now)
     _prune(run)
     run.refresh_from_db()
     return run
@@ -199,7 +200,7 @@ def _in_queue(queue: str | None) -> list[Job]:
 
 
 def tick(now: datetime | None = None, queue: str | None = None) -> list[JobRun]:
-    """Run jobs due by interval, and runs whose message was lost, of a queue or all."""
+    """Run the jobs due by interval and runs that nobody took, of a queue or all."""
     schema_version.guard()
     moment, runs = now or timezone.now(), list[JobRun]()
     for job in _in_queue(queue):
@@ -209,6 +210,8 @@ def tick(now: datetime | None = None, queue: str | None = None) -> list[JobRun]:
     names = [job.name for job in _in_queue(queue)]
     overdue = claims.overdue(moment - STALE / 2).filter(name__in=names)
     for pk in list(overdue.values_list("pk", flat=True)):
+        if time_box.ending.is_set():
+            break
         runs += run_requested(pk)
     return runs
 
@@ -275,13 +278,11 @@ def startable(name: str, *, by: Actor) -> Job:
     by.require("jobs.run")
     job = get(name)
     by.require(job.permission)
-    alive = JobRun.objects.filter(
-        name=name,
-        workspace_id=None if job.house_wide else by.workspace_id,
-        state__in=(RunState.RUNNING, RunState.WAITING),
-        heartbeat_at__gte=timezone.now() - STALE,
-    )
-    if alive.exists():
+    workspace_id = None if job.house_wide else by.workspace_id
+    runs = JobRun.objects.filter(name=name, workspace_id=workspace_id, ended_at=None)
+    # One of which a part is done goes on, however long its turn is away.
+    fresh = Q(heartbeat_at__gte=timezone.now() - STALE)
+    if runs.filter(fresh | claims.IN_PARTS).exists():
         raise errors.Conflict(words.running_already(job.title), code="job_running")
     return job
 

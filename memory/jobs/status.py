@@ -14,8 +14,8 @@ from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
+from memory.jobs import claims, slots, words
 from memory.jobs import registry as jobs
-from memory.jobs import slots, words
 from memory.jobs.registry import Job
 from memory.models import JobRun, RunState, Workspace
 from memory.rules import errors
@@ -150,6 +150,9 @@ def stuck_reason(run: JobRun, longest: timedelta, now: datetime) -> str:
         return ""
     if run.state == RunState.WAITING:
         late = now - run.heartbeat_at > 2 * jobs.STALE
+        return gettext("no worker has taken it") if late else ""
+    if run.claimed_by == claims.CUT:
+        late = now - run.heartbeat_at > claims.TURN
         return gettext("no worker has taken it") if late else ""
     if now - run.heartbeat_at > jobs.STALE:
         return gettext("its process gives no sign of life")

@@ -72,6 +72,10 @@ def current() -> Path | None:
 def remove_forsaken(folder: Path) -> None:
     """Remove this account's folders whose data folder is gone."""
     for other in folder.parent.glob(f"{_prefix()}*"):
+        # In a place where anybody may write, a name proves no owner.
+        is_own = other.lstat().st_uid == os.geteuid()
         home = other / HOME
-        if other != folder and home.exists() and not Path(home.read_text()).exists():
+        if not is_own or other == folder or not home.is_file():
+            continue
+        if not Path(home.read_text(encoding="utf-8")).exists():
             shutil.rmtree(other, ignore_errors=True)

@@ -58,7 +58,10 @@ def register(role: str) -> None:
     _own_roles[pid] = role
     if place is None:
         return
-    with _locked(place):
+    with _locked(place) as is_locked:
+        if is_locked:
+            # Where nobody scrapes, the files of the dead would pile up.
+            _fold(place)
         # Those of an earlier process of the same number.
         for path in place.glob(f"{LIVE_GAUGE}*_{pid}.db"):
             path.unlink()
@@ -114,7 +117,8 @@ def _fold(place: Path) -> None:
         is_live = pid in alive or (pid not in registered and bool(_start_of(pid)))
         if pid == DEAD or is_live:
             continue
-        if path.name.startswith(LIVE_GAUGE):
+        # One without a byte is of a process that was killed as it made it.
+        if path.name.startswith(LIVE_GAUGE) or not path.stat().st_size:
             path.unlink()
         else:
             dead[path.stem.rpartition("_")[0]].append(path)

@@ -124,10 +124,13 @@ def fill(is_over: Callable[[], bool] = lambda: False) -> int:
             docids = [docid for (docid,) in cursor.fetchall()]
             if not docids and connection.vendor != "sqlite":
                 cursor.execute(_TRIM_LOG)
-        if not docids or is_over():
+        if not docids:
             return count
         count += _fill(docids)
         docid = docids[-1]
+        # Behind what is done: finding it may take the whole time.
+        if is_over():
+            return count
 
 
 def _fill(docids: Sequence[int]) -> int:

@@ -22,13 +22,13 @@ from crewship_memory.metrics import (
     installation,
     machine,
     queue_figures,
-    worker_signals,
 )
 from episodic.embedders.none import NoEmbedder
 from episodic.index import engine, sweep
 from episodic.models import Embedding, State
 from gdpr.cases import actions
 from gdpr.models import Case
+from memory.jobs import backlogs
 from memory.jobs import registry as jobs
 from memory.jobs.registry import Job, Outcome
 from memory.measurements import declared
@@ -335,7 +335,7 @@ def redis(monkeypatch: pytest.MonkeyPatch) -> Iterator[fakeredis.FakeRedis]:
 def message(age: float) -> str:
     """Return a message as Celery puts it into Redis, sent some seconds ago."""
     headers: dict[str, object] = {}
-    worker_signals.note_time(headers)
+    backlogs.note_time(headers)
     headers["sent_at"] = float(str(headers["sent_at"])) - age
     return json.dumps({"body": "", "headers": headers})
 

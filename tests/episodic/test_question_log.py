@@ -329,6 +329,12 @@ def test_the_server_writes_what_waits_before_it_ends(
     monkeypatch.setattr(os, "_exit", end)
     monkeypatch.setattr(connections, "close_all", lambda: None)
     monkeypatch.setattr(logging, "shutdown", lambda: None)
+
+    def wrong() -> bool:
+        raise RuntimeError
+
+    # What one buffer cannot write keeps the process from no other, and from no end.
+    monkeypatch.setattr(process_end.reference_counts, "drain", wrong)
     ask(logged, "last words")
     with pytest.raises(ServerEnd):
         process_end.flush_and_exit()

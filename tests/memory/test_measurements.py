@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.mmap_dict import MmapedDict, mmap_key
 
+from crewship_memory.metrics import pulse
 from memory.measurements import declared, folder, processes, recorded
 from tests import processes as other_processes
 
@@ -85,7 +86,6 @@ def test_files_of_the_dead_do_not_pile_up(db: None) -> None:
     for _ in range(3):
         other_processes.run(COUNTING.format(count=1, size=1, end=""))
     processes.register("test")
-    requests()
     pids = {path.stem.rpartition("_")[2] for path in place.glob("*.db")}
     assert pids <= {"0", str(os.getpid())}
     assert {path.stem for path in place.glob("*.process")} == {str(os.getpid())}
@@ -103,6 +103,7 @@ def test_counts_of_the_dead_are_added_and_moments_are_the_latest(
         (f"gauge_livesum_{NO_PID}.db", 9.0),
     ):
         store(tmp_path, name, value)
+    (tmp_path / f"counter_{NO_PID + 2}.db").touch()
     processes._fold(tmp_path)
     names = {path.name for path in tmp_path.glob("*.db")}
     assert names == {"counter_0.db", "gauge_max_0.db"}
@@ -183,6 +184,40 @@ def test_a_folder_whose_installation_is_gone_is_removed(
     folder.remove_forsaken(folder.default(tmp_path / "own"))
     folders = set(tmp_path.glob("crewship-metrics-*"))
     assert folders == {folder.default(tmp_path / "present")}
+
+
+def test_a_folder_of_another_account_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where anybody may write, its file could be a pipe that nobody ever fills."""
+    place = tmp_path / f"{folder._prefix()}other"
+    place.mkdir()
+    os.mkfifo(place / folder.HOME)
+    folder.remove_forsaken(tmp_path / "own")
+    (place / folder.HOME).unlink()
+    (place / folder.HOME).write_text(str(tmp_path / "gone"))
+    status = os.lstat(place)
+    other = os.stat_result((*status[:4], status.st_uid + 1, *status[5:10]))
+    monkeypatch.setattr(Path, "lstat", lambda _path: other)
+    folder.remove_forsaken(tmp_path / "own")
+    assert place.exists()
+
+
+def test_a_figure_that_cannot_be_read_ends_no_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    thread, beats = pulse.Pulse(), list[int]()
+
+    def beat() -> None:
+        beats.append(1)
+        if len(beats) == 2:
+            thread.ended.set()
+        raise RuntimeError
+
+    monkeypatch.setattr(pulse, "SECONDS", 0.0)
+    monkeypatch.setattr(pulse, "beat", beat)
+    thread.run()
+    assert len(beats) == 2
 
 
 # ── Declarations ─────────────────────────────────────────────────────────────

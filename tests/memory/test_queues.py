@@ -8,9 +8,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import structlog
 from celery import current_app
 from django.db import connections
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 
 from crewship_memory import doctor, healthz
 from crewship_memory.celery import app
@@ -19,10 +21,13 @@ from crewship_memory.jobs import JOBS
 from memory import tasks
 from memory.jobs import backlogs, claims, dispatch, pulses, queues, time_box
 from memory.jobs import registry as jobs
+from memory.jobs import status as job_status
 from memory.jobs.backlogs import Backlog
 from memory.jobs.queues import one_at_a_time
 from memory.jobs.registry import Job, Outcome
-from memory.models import JobRun, RunState, WorkerProcess
+from memory.measurements import recorded
+from memory.models import JobRun, RunState, WorkerProcess, Workspace
+from memory.rules import errors
 from tests.world import World
 
 HOUR = timedelta(hours=1)
@@ -144,6 +149,48 @@ def test_a_run_goes_on_where_a_part_of_it_ended(
     assert diary == ["sums"] * 3
 
 
+def test_a_run_is_measured_once_at_its_end_by_who_has_it(
+    world: World, own_jobs: None, messages: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends: list[tuple[str, str]] = []
+    monkeypatch.setattr(
+        recorded, "job_ended", lambda name, state, *_: ends.append((name, state))
+    )
+    run = jobs.claim(batches("sums", [], 2), "", "one")
+    assert run is not None
+    while run.ended_at is None:
+        assert ends == []
+        run = jobs.execute(jobs.get("sums"), run) if run.counts == {} else (
+            jobs.run_requested(run.pk)[0]
+        )  # fmt: skip
+    assert ends == [("sums", "done")]
+    slow = jobs.claim(batches("slow", [], 0), "", "one")
+    assert slow is not None
+    JobRun.objects.filter(pk=slow.pk).update(claimed_by="another")
+    assert jobs.execute(jobs.get("slow"), slow).ended_at is None
+    assert ends == [("sums", "done")]
+
+
+def test_a_run_between_two_parts_is_neither_stuck_nor_free_to_start_again(
+    world: World, own_jobs: None, messages: list[Any]
+) -> None:
+    batches("sums", [], 2)
+    by = world.actor("owner")
+    run = jobs.run_now("sums", by=by)
+    jobs.run_requested(run.pk)
+    for age, word in ((2 * jobs.STALE, "Running"), (2 * claims.TURN, "Stuck")):
+        JobRun.objects.update(heartbeat_at=timezone.now() - age)
+        assert job_status.run_of(by, "sums", run.pk).word == word
+        assert claims.silent(timezone.now(), jobs.STALE).exists() == (word == "Stuck")
+        with pytest.raises(errors.Conflict):
+            jobs.run_now("sums", by=by)
+    # One that somebody has shows a sign of life, or is dead.
+    JobRun.objects.update(
+        claimed_by="another", heartbeat_at=timezone.now() - 2 * jobs.STALE
+    )
+    assert claims.silent(timezone.now(), jobs.STALE).exists()
+
+
 def test_two_long_runs_take_turns(
     world: World, own_jobs: None, messages: list[Any]
 ) -> None:
@@ -194,6 +241,23 @@ def test_the_night_keeps_its_order_while_a_job_is_not_done(
     assert diary == ["compaction", "compaction", "decay"]
 
 
+def test_a_night_goes_on_at_once_whichever_workspace_is_not_done(
+    shared_world: World, own_jobs: None, messages: list[Any]
+) -> None:
+    first = Workspace.objects.earliest("number").pk
+
+    def act(workspace_id: str) -> Outcome:
+        if workspace_id == first:
+            time_box.is_over()
+        return Outcome()
+
+    jobs.register(Job("compaction", "Compaction", "nightly", act, night=10))
+    tasks.nightly()
+    assert JobRun.objects.filter(ended_at=None).get().workspace_id == first
+    assert JobRun.objects.count() > 1
+    assert [task for task, _ in messages] == ["memory.nightly"]
+
+
 def test_a_process_that_ends_begins_nothing_and_leaves_the_rest(
     world: World, own_jobs: None
 ) -> None:
@@ -203,10 +267,10 @@ def test_a_process_that_ends_begins_nothing_and_leaves_the_rest(
     assert run is not None
     time_box.ending.set()
     assert jobs.execute(job, run).claimed_by == claims.CUT
+    JobRun.objects.update(heartbeat_at=timezone.now() - jobs.STALE)
     assert jobs.tick() == []
     assert diary == ["sums"]
     time_box.ending.clear()
-    JobRun.objects.update(heartbeat_at=timezone.now() - jobs.STALE)
     jobs.tick()
     assert diary.count("sums") == 3
 
@@ -253,6 +317,22 @@ def test_a_queue_that_nobody_empties_takes_no_more_messages(
     queue_names = [fields.get("queue") for _, fields in messages]
     assert queue_names == [None, queues.CLOCK]
     monkeypatch.setattr(backlogs.is_full, "_names", frozenset())
+
+
+def test_a_clock_without_redis_goes_on_and_leaves_a_short_line(
+    monkeypatch: pytest.MonkeyPatch, messages: list[Any]
+) -> None:
+    def away(*_: Any, **__: Any) -> None:
+        raise OperationalError
+
+    monkeypatch.setattr(app, "send_task", away)
+    clock = Clock(app, lazy=True)
+    entry = clock.Entry(name="mail", task="memory.nightly", app=app)
+    with structlog.testing.capture_logs() as lines:
+        clock.apply_entry(entry)
+    (line,) = lines
+    assert (line["event"], line["task"]) == ("message_not_sent", "memory.nightly")
+    assert "exc_info" not in line
 
 
 # ── Signs of life ────────────────────────────────────────────────────────────

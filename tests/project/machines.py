@@ -13,7 +13,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,6 +36,7 @@ class Machines:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._waiting_for: dict[str, Callable[[], bool]] = {}
         self.port = processes.free_port()
         self.redis = f"redis://127.0.0.1:{self.port}/0"
         self.env = os.environ | {
@@ -65,32 +67,32 @@ class Machines:
             )
 
     def worker(self, *options: str, name: str = "worker") -> None:
-        """Start a worker, and wait until it serves."""
         self.start(name, [*CELERY, "worker", *options])
-        self._wait_for_pulse(name)
+        self._waiting_for[name] = partial(self._has_pulse, name)
 
     def clock(self, name: str = "clock") -> None:
         self.start(name, [*CELERY, "beat"])
-        self._wait_for_pulse(name)
-
-    def _wait_for_pulse(self, name: str) -> None:
-        from memory.models import WorkerProcess
-
-        pid = self.processes[name].pid
-        waiting.until(
-            lambda: (
-                self.is_running(name)
-                and WorkerProcess.objects.filter(name__startswith=f"{pid}:").exists()
-            )
-        )
+        self._waiting_for[name] = partial(self._has_pulse, name)
 
     def web(self) -> str:
-        """Start a web process and return its address when it answers."""
+        """Start a web process and return its address."""
         port = processes.free_port()
         self.start("web", [*MANAGE, "web", "--port", str(port)])
         url = f"http://127.0.0.1:{port}"
-        waiting.until(lambda: self.is_running("web") and _answers(url))
+        self._waiting_for["web"] = partial(_answers, url)
         return url
+
+    def until_all_serve(self) -> None:
+        """Wait for what was started: it starts side by side."""
+        for name, serves in self._waiting_for.items():
+            waiting.until(lambda n=name, s=serves: self.is_running(n) and s())  # type: ignore[misc]
+        self._waiting_for.clear()
+
+    def _has_pulse(self, name: str) -> bool:
+        from memory.models import WorkerProcess
+
+        pid = self.processes[name].pid
+        return WorkerProcess.objects.filter(name__startswith=f"{pid}:").exists()
 
     def is_running(self, name: str) -> bool:
         assert self.processes[name].poll() is None, self.log(name).read_text()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from crewship_memory.celery import app
 from episodic import tasks as index_tasks
@@ -19,8 +21,10 @@ from gdpr.models import Case, CaseState
 from memory import journal_import, journal_upload
 from memory.jobs import registry as jobs
 from memory.jobs import time_box
-from memory.models import JobRun, JournalEntry, RunState
+from memory.models import EntryWords, JobRun, JournalEntry, RunState
 from memory.review import rescan, rescan_job
+from memory.word_index import storage
+from tests import factories
 from tests.gdpr import erasing
 from tests.memory.files import kit
 from tests.world import World
@@ -75,6 +79,33 @@ def test_a_rescan_visits_every_file_once(
     run, parts = in_parts(rescan_job.begin(world.actor("operator")))
     assert parts == 3
     assert (run.state, run.counts["scanned"], run.done) == (RunState.DONE, 5, 5)
+
+
+def test_a_long_compaction_gets_on_in_every_part(world: World) -> None:
+    """Finding what is due may take the whole time of a part."""
+    for days in (40, 41, 42):
+        at = timezone.now().replace(hour=1) - timedelta(days=days)
+        for n in range(12):
+            fields = {"entry_type": "container.metrics", "payload": {"n": n}}
+            factories.append(world.actor("ada"), ts=at, summary="cpu", **fields)
+    job = jobs.get("compaction")
+    run = jobs.claim(job, world.acme.id, "one")
+    assert run is not None
+    run, parts = in_parts(jobs.execute(job, run))
+    assert parts == 3
+    assert (run.state, run.counts["buckets"]) == (RunState.DONE, 3)
+
+
+def test_words_are_written_in_every_part(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Finding entries without words may take the whole time of a part."""
+    monkeypatch.setattr(storage, "CHUNK", 1)
+    for number in range(2):
+        world.entry(f"Parcel {number} lost")
+    EntryWords.objects.all().delete()
+    assert storage.fill(lambda: True) == 1
+    assert EntryWords.objects.count() == 1
 
 
 def test_an_index_run_measures_before_the_first_part_and_after_the_last(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -59,38 +60,33 @@ def append(url: str, world: World) -> str:
     return str(reply.json()["id"])
 
 
-# ── Logs ─────────────────────────────────────────────────────────────────────
-def test_the_lines_of_a_task_name_the_request_that_caused_it(
+# ── Who serves what, and what it logs ────────────────────────────────────────
+def test_each_serves_its_queues_and_its_lines_name_their_cause(
     machines: Machines, shared_world: World
 ) -> None:
-    machines.worker()
+    machines.worker("-Q", "mail", name="mail worker")
     url = machines.web()
-    entry_id = append(url, shared_world)
-    indexed = Embedding.objects.filter(entry_id=entry_id, state=State.INDEXED)
-    waiting.until(indexed.exists)
-    (request,) = [
-        line
-        for line in machines.lines("web")
-        if line["event"] == "request_finished" and line["code"] == 201
-    ]
-
-    def task_lines() -> list[dict[str, object]]:
-        lines = machines.lines("worker")
-        return [x for x in lines if x.get("request_id") == request["request_id"]]
-
-    waiting.until(lambda: "task_succeeded" in [x["event"] for x in task_lines()])
-    assert {line["task"] for line in task_lines()} == {"episodic.sweep_soon"}
-    assert len({line["task_id"] for line in task_lines()}) == 1
-    # An id, and nothing else of the request, travels with the message.
-    assert not {"user_id", "ip"} & {key for line in task_lines() for key in line}
-
-
-def test_what_no_request_caused_has_a_run_of_its_own(
-    machines: Machines, shared_world: World
-) -> None:
-    machines.worker()
+    machines.until_all_serve()
+    a_worker_for_one_queue_leaves_the_others(url)
+    machines.worker("-Q", "embedding,personal_data,clock,batch")
     machines.clock()
+    machines.until_all_serve()
+    assert httpx.get(f"{url}/readyz").json()["degraded"] == []
+    call_command("healthcheck", "clock")
+    what_no_request_caused_has_a_run_of_its_own(machines)
+    the_lines_of_a_task_name_the_request_that_caused_it(machines, url, shared_world)
 
+
+def a_worker_for_one_queue_leaves_the_others(url: str) -> None:
+    (degraded,) = httpx.get(f"{url}/readyz").json()["degraded"]
+    assert "embedding, personal_data, clock, batch" in degraded
+    assert "mail" not in degraded
+    call_command("healthcheck", "worker")
+    with pytest.raises(CommandError, match="No clock was seen here"):
+        call_command("healthcheck", "clock")
+
+
+def what_no_request_caused_has_a_run_of_its_own(machines: Machines) -> None:
     def runs() -> list[str]:
         lines = machines.lines("worker")
         starts = [line for line in lines if line["event"] == "task_started"]
@@ -103,22 +99,25 @@ def test_what_no_request_caused_has_a_run_of_its_own(
     assert machines.lines("clock")
 
 
-# ── Who serves what ──────────────────────────────────────────────────────────
-def test_a_worker_for_one_queue_leaves_the_others(
-    machines: Machines, shared_world: World, capsys: pytest.CaptureFixture[str]
+def the_lines_of_a_task_name_the_request_that_caused_it(
+    machines: Machines, url: str, world: World
 ) -> None:
-    machines.worker("-Q", "mail")
-    url = machines.web()
-    (degraded,) = httpx.get(f"{url}/readyz").json()["degraded"]
-    assert "embedding, personal_data, clock, batch" in degraded
-    assert "mail" not in degraded
-    call_command("healthcheck", "worker")
-    with pytest.raises(CommandError, match="No clock was seen here"):
-        call_command("healthcheck", "clock")
-    machines.worker("-Q", "embedding,personal_data,clock,batch", name="rest")
-    machines.clock()
-    assert httpx.get(f"{url}/readyz").json()["degraded"] == []
-    call_command("healthcheck", "clock")
+    def task_lines(request_id: object) -> list[dict[str, object]]:
+        lines = machines.lines("worker")
+        return [line for line in lines if line.get("request_id") == request_id]
+
+    append(url, world)
+    (request,) = [
+        line
+        for line in machines.lines("web")
+        if line["event"] == "request_finished" and line["code"] == 201
+    ]
+    own_lines = partial(task_lines, request["request_id"])
+    waiting.until(lambda: "task_succeeded" in [x["event"] for x in own_lines()])
+    assert {line["task"] for line in own_lines()} == {"episodic.sweep_soon"}
+    assert len({line["task_id"] for line in own_lines()}) == 1
+    # An id, and nothing else of the request, travels with the message.
+    assert not {"user_id", "ip"} & {key for line in own_lines() for key in line}
 
 
 # ── Under load ───────────────────────────────────────────────────────────────
@@ -137,7 +136,10 @@ def test_an_erasure_waits_for_no_entry_and_no_process_for_either(
     let_wait(shared_world, BACKLOG)
     url, names = machines.web(), ("web", "worker", "clock")
     machines.worker()
+    machines.until_all_serve()
+    # Last: it sets the embedding going.
     machines.clock()
+    machines.until_all_serve()
     erases(shared_world, person)
     assert pending() > BACKLOG / 2
     last_id = append(url, shared_world)
@@ -156,6 +158,7 @@ def test_an_erasure_waits_for_no_entry_and_no_process_for_either(
     assert before > 0
     machines.worker(name="next")
     machines.clock(name="next clock")
+    machines.until_all_serve()
     waiting.until(lambda: pending() < before)
 
 
@@ -165,6 +168,7 @@ def test_two_clocks_do_nothing_twice(machines: Machines, shared_world: World) ->
     for name in ("one", "other"):
         machines.worker(name=f"{name} worker")
         machines.clock(name=f"{name} clock")
+    machines.until_all_serve()
     let_wait(shared_world, 200)
     erases(shared_world, person)
     waiting.until(lambda: pending() == 0)
