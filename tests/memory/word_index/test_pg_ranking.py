@@ -15,6 +15,7 @@ from memory.fulltext import WordScope
 from memory.journal import erasure
 from memory.journal.erasure import Remains
 from memory.models import Agent, EntryWords, JournalEntry, WordChange, WordCount
+from memory.rules.entries import RULE_TYPE
 from memory.word_index import (
     frequencies,
     pg_candidates,
@@ -129,6 +130,22 @@ def test_a_small_scope_reads_no_long_list(world: World) -> None:
     scope = WordScope(world.acme.id, agent_id=world.agents["bob"].id)
     assert parts("harbour crane", scope, 1_000) == [((), ())]
     assert hit_ids("harbour crane", scope) == [row.id]
+
+
+def test_the_rules_of_a_large_crew_leave_the_scope_of_its_agent_small(
+    world: World,
+) -> None:
+    crew = world.agents["ada"].crew_id
+    factories.append_many(world.actor("ada"), ["harbour crane"] * 300)
+    own = factories.append(world.actor("bob"), summary="harbour lantern")
+    rule = world.entry("harbour", entry_type=RULE_TYPE)
+    JournalEntry.objects.filter(pk=rule.pk).update(agent_id=None, crew_id=crew)
+    storage.fill()
+    scope = WordScope(
+        world.acme.id, agent_id=world.agents["bob"].id, rules_crew_id=crew
+    )
+    assert parts("harbour crane", scope, 100) == [((), ())]
+    assert set(hit_ids("harbour crane", scope)) == {own.id, rule.id}
 
 
 def test_a_key_is_of_one_workspace(world: World) -> None:
