@@ -117,10 +117,12 @@ class Plan:
     def _small(self) -> _Part:
         """Return the rows of a small scope that hold a term, or all of them.
 
-        All, where the lists of the terms are long and the scope is not.
+        All, where the lists of the terms are long and the scope is not. Of what is not
+        embedded nobody knows how much there is.
         """
         postings = sum(self._counts.by_term[number] for number in self._terms)
-        if self._lists and postings > LONG * self._size:
+        is_known = bool(self._lists) and self._scope.embeddable_only
+        if is_known and postings > LONG * self._size:
             return _Part()
         return _Part((self._keys(self._terms, range(TIERS)),))
 

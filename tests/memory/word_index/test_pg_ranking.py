@@ -148,6 +148,20 @@ def test_the_rules_of_a_large_crew_leave_the_scope_of_its_agent_small(
     assert set(hit_ids("harbour crane", scope)) == {own.id, rule.id}
 
 
+def test_entries_that_are_not_embedded_do_not_hide_the_one_that_is_sought(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pg_candidates, "BUDGET", 10)
+    factories.append_many(world.actor("ada"), ["zeppelin"] * 5)
+    texts = [*["harbour"] * 40, "zeppelin"]
+    *_, row = factories.append_many(world.actor("bob"), texts)
+    own = WordScope(
+        world.acme.id, agent_id=world.agents["bob"].id, embeddable_only=False
+    )
+    JournalEntry.objects.filter(agent_id=own.agent_id).update(embeddable=False)
+    assert hit_ids("zeppelin", own) == [row.id]
+
+
 def test_a_key_is_of_one_workspace(world: World) -> None:
     homes = [world.acme.id, world.other.id]
     lists = [
