@@ -220,7 +220,8 @@ def embed(entry_ids: Sequence[str]) -> Report:
     """Embed claimed entries as one batch; a batch that fails is tried one by one."""
     report = Report()
     usable = JournalEntry.objects.filter(USABLE, erased_at__isnull=True)
-    rows = list(usable.filter(pk__in=entry_ids))
+    # In the order in which decay locks them.
+    rows = list(usable.filter(pk__in=entry_ids).order_by("pk"))
     report.skipped += len(entry_ids) - len(rows)
     if not rows:
         return report
@@ -340,7 +341,8 @@ def sweep(
 def mark_referenced(counts: dict[str, int], when: datetime) -> None:
     """Add to the reference counts of entries that a recall returned."""
     with transaction.atomic():
-        for entry_id, times in counts.items():
+        # In order: other processes and decay lock the same rows.
+        for entry_id, times in sorted(counts.items()):
             Embedding.objects.filter(pk=entry_id).update(
                 reference_count=F("reference_count") + times, last_referenced_at=when
             )
