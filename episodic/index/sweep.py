@@ -24,6 +24,7 @@ from memory import authors
 from memory.jobs import time_box
 from memory.journal.visibility import USABLE
 from memory.models import ChainHead, JournalEntry
+from memory.word_index import storage
 
 # Appends wait while a chunk is queued: some 3 ms.
 CHUNK: Final = 100
@@ -314,6 +315,7 @@ def sweep(
     anywhere, any number of times, also at the same time, until its time is over.
     """
     report = Report()
+    storage.fill_changed(time_box.is_over)
     for workspace_id in _behind():
         discover(workspace_id)
     if engine.embedder().name == "none":

@@ -3,8 +3,9 @@
 Counted are the entries that may be used and are embedded: all of them, those of a crew,
 an agent or a type, and those that hold a term. The counts of all processes are in one
 table. One is counted again when the chain has grown since by more than a fifth of it,
-so that it is never wrong by more than that part, and counting a word costs, over time,
-some rows for each that was appended. Database triggers delete the counts of an erased
+so that appending makes it wrong by no more than that part, and counting a word costs,
+over time, some rows for each that was appended. Entries that were retired or restricted
+meanwhile are still counted until then. Database triggers delete the counts of an erased
 entry's words in the same transaction.
 """
 

@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from episodic.index import sweep as index
 from memory import fulltext
 from memory.fulltext import WordScope
 from memory.journal import erasure
@@ -270,6 +271,21 @@ def test_what_was_redacted_is_found_by_its_rest_at_once(world: World) -> None:
     assert storage.fill() == 1
     assert not WordChange.objects.exists()
     assert hit_ids("harbour", scope) == [row.id]
+
+
+def test_the_many_entries_of_a_renamed_agent_are_found_after_the_next_sweep(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frequencies, "UNWRITTEN", 2)
+    monkeypatch.setattr(storage, "CHUNK", 3)
+    rows = factories.append_many(world.actor("ada"), ["harbour"] * 8)
+    Agent.objects.filter(pk=world.agents["ada"].pk).update(name="Grace")
+    scope = WordScope(world.acme.id)
+    assert len(hit_ids("harbour", scope)) == 2
+    index.sweep()
+    assert set(hit_ids("harbour", scope)) == {row.id for row in rows}
+    assert set(hit_ids("grace", scope)) == {row.id for row in rows}
+    assert not WordChange.objects.exists()
 
 
 def test_columns_beside_the_words_follow_the_entry(world: World) -> None:
