@@ -251,6 +251,19 @@ def test_the_verification_notices_a_count_that_outlived_its_words(world: World) 
     assert frequencies.of_no_entry(world.acme.id) == [number]
 
 
+def test_the_verification_looks_into_the_lists_of_rare_words_alone(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.entry("lantern")
+    factories.append_many(world.actor("ada"), ["harbour crane"] * 9)
+    words = terms.of_words(["lantern", "harbour", "crane"])
+    frequencies.counts(world.acme.id, words)
+    monkeypatch.setattr(frequencies, "READ_FIRST", 9)
+    with CaptureQueriesContext(connection) as queries:
+        assert frequencies.of_no_entry(world.acme.id) == []
+    assert len([q for q in queries if "&&" in q["sql"]]) == 1
+
+
 def test_counts_follow_a_new_name_of_an_agent(world: World) -> None:
     world.entry("harbour")
     assert count_of(world, "ada") == 1
