@@ -14,6 +14,7 @@ from episodic.embedders.base import Vectors
 from episodic.index import decay
 from episodic.index import sweep as index
 from episodic.models import Embedding
+from memory.journal import erasure
 from memory.models import JournalEntry
 from tests import factories
 from tests.world import World
@@ -75,6 +76,11 @@ def test_rows_are_locked_in_one_order_by_all(
     updates = [q["sql"] for q in queries if q["sql"].startswith("UPDATE")]
     marked = [next(i for i in ids if i in update) for update in updates]
     assert marked == sorted(ids)
+    with CaptureQueriesContext(connection) as queries:
+        erasure.erase(world.acme.id, ids)
+    first = next(q["sql"] for q in queries if '"journal_embeddings"' in q["sql"])
+    assert "ORDER BY" in first
+    assert "FOR UPDATE" in first
 
 
 def test_a_recall_counted_writes_no_vector(world: World) -> None:
