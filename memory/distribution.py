@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from typing import Any, Final
 
+from django.db import IntegrityError
+
 COLUMN: Final = "workspace_id"
 # The comment on a constraint that was changed, by which it is changed back.
 MARK: Final = "keyed by workspace"
@@ -177,14 +179,23 @@ def _replace(
         word = "PRIMARY KEY" if key.kind == "p" else "UNIQUE"
         _add(cursor, key, f"{word} ({_list((*first, *key.columns))})")
     for constraint in foreign:
-        own = _list((*first, *constraint.columns))
-        target = _list((*first, *constraint.target_columns))
-        _add(
-            cursor,
-            constraint,
-            f'FOREIGN KEY ({own}) REFERENCES "{constraint.target}" ({target})'
-            " DEFERRABLE INITIALLY DEFERRED",
+        _refer(cursor, constraint, first)
+
+
+def _refer(cursor: Any, constraint: Constraint, first: tuple[str, ...]) -> None:
+    """Add a foreign key; IntegrityError says where workspaces of rows disagree."""
+    own = _list((*first, *constraint.columns))
+    target = _list((*first, *constraint.target_columns))
+    text = f'FOREIGN KEY ({own}) REFERENCES "{constraint.target}" ({target})'
+    try:
+        _add(cursor, constraint, f"{text} DEFERRABLE INITIALLY DEFERRED")
+    except IntegrityError as error:
+        message = (
+            f"A row of {constraint.table} has another {COLUMN} than the row of"
+            f" {constraint.target} that it refers to. Nothing was changed: correct the"
+            f" row, then migrate again. {error}"
         )
+        raise IntegrityError(message) from error
 
 
 def _index_name(key: Constraint) -> str:

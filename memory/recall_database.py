@@ -27,8 +27,8 @@ RETRY_SECONDS: Final = 15.0
 BEHIND_BYTES: Final = 64 * 2**20
 AWAY: Final = "The read replica does not answer: recall reads the primary database."
 BEHIND: Final = "The read replica is far behind: recall reads the primary database."
-# Numbers that only grow with what recall reads of a workspace, as statements with the
-# workspace as their parameter. Packages above add their own.
+# Numbers that become others with what recall reads of a workspace, as statements with
+# the workspace as their parameter. Packages above add their own.
 marks: list[str] = [
     "SELECT COALESCE(max(seq), 0) FROM journal_chain_heads WHERE workspace_id = %s",
 ]
@@ -114,7 +114,7 @@ def _choice(workspace_id: str) -> str:
         return PRIMARY
     try:
         replica_marks = _marks_in(REPLICA, workspace_id)
-    except DatabaseError:
+    except (DatabaseError, InterfaceError):
         _note_away()
         return PRIMARY
     return REPLICA if replica_marks == _marks_in(PRIMARY, workspace_id) else PRIMARY
@@ -141,7 +141,7 @@ def problem() -> str | None:
         with connections[REPLICA].cursor() as cursor:
             cursor.execute("SELECT pg_last_wal_replay_lsn()::text")
             [replayed] = cursor.fetchone()
-    except DatabaseError:
+    except (DatabaseError, InterfaceError):
         _note_away()
         return AWAY
     away.end()

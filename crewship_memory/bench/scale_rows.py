@@ -25,11 +25,11 @@ from crewship_memory.bench.dataset import BenchWorkspace
 from crewship_memory.bench.scale_topics import DIM, Floats, Topics
 from episodic.index import importance, policy
 from episodic.models import IndexState, State
-from memory import authors, workspace_numbers
+from memory import workspace_numbers
 from memory.journal import append, head
 from memory.models import Agent, ChainHead
 from memory.rules import entries, hashing
-from memory.word_index import terms
+from memory.word_index import storage
 
 CHUNK: Final = 5_000
 # Entries of one agent in a row, which share a trace.
@@ -170,14 +170,19 @@ def _sign(rows: Sequence[Row], rng: np.random.Generator) -> None:
 # ── Writing ──────────────────────────────────────────────────────────────────
 def _write(chunk: Chunk) -> None:
     copy("journal_entries", list(chunk.rows[0]), (r.values() for r in chunk.rows))
-    copy("journal_words", ["docid", "words"], _words(chunk))
+    _write_words(chunk)
     _write_vectors(chunk)
 
 
-def _words(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
-    for row, name in zip(chunk.rows, chunk.names, strict=True):
-        text = authors.attributed(name, row["summary"])
-        yield row["docid"], terms.words_of(text, row["body"])
+def _write_words(chunk: Chunk) -> None:
+    """Write the words as an append does, with their keys."""
+    read = itemgetter("docid", "summary", "body")
+    entries_named = zip(chunk.rows, chunk.names, strict=True)
+    owners = itemgetter("crew_id", "agent_id", "entry_type")
+    storage.store(
+        [(*read(row), name) for row, name in entries_named],
+        {row["docid"]: owners(row) for row in chunk.rows},
+    )
 
 
 def _write_vectors(chunk: Chunk) -> None:

@@ -31,6 +31,9 @@ def on_entries_left(
 ) -> None:
     """Follow an erasure, a redaction, a withholding or its end."""
     rows = erasure.of(Embedding.objects.filter(pk__in=entry_ids), workspace_id)
+    # In the order in which decay, marks and the sweep lock them.
+    locked = rows.order_by("pk").select_for_update(of=("self",))
+    list(locked.values_list("pk"))
     if kind == "erased":
         rows.delete()
         _edges(workspace_id, entry_ids).delete()

@@ -24,6 +24,7 @@ from memory import authors
 from memory.jobs import time_box
 from memory.journal.visibility import USABLE
 from memory.models import ChainHead, JournalEntry
+from memory.word_index import storage
 
 # Appends wait while a chunk is queued: some 3 ms.
 CHUNK: Final = 100
@@ -220,7 +221,8 @@ def embed(entry_ids: Sequence[str]) -> Report:
     """Embed claimed entries as one batch; a batch that fails is tried one by one."""
     report = Report()
     usable = JournalEntry.objects.filter(USABLE, erased_at__isnull=True)
-    rows = list(usable.filter(pk__in=entry_ids))
+    # In the order in which decay locks them.
+    rows = list(usable.filter(pk__in=entry_ids).order_by("pk"))
     report.skipped += len(entry_ids) - len(rows)
     if not rows:
         return report
@@ -313,6 +315,7 @@ def sweep(
     anywhere, any number of times, also at the same time, until its time is over.
     """
     report = Report()
+    storage.fill_changed(time_box.is_over)
     for workspace_id in _behind():
         discover(workspace_id)
     if engine.embedder().name == "none":
@@ -340,7 +343,8 @@ def sweep(
 def mark_referenced(counts: dict[str, int], when: datetime) -> None:
     """Add to the reference counts of entries that a recall returned."""
     with transaction.atomic():
-        for entry_id, times in counts.items():
+        # In order: other processes and decay lock the same rows.
+        for entry_id, times in sorted(counts.items()):
             Embedding.objects.filter(pk=entry_id).update(
                 reference_count=F("reference_count") + times, last_referenced_at=when
             )

@@ -33,9 +33,10 @@ _FOLD: Final = (
     f" INSERT INTO journal_vector_counts ({_GROUP}, added)"
     f" SELECT {_GROUP}, sum(added) FROM taken GROUP BY {_GROUP} HAVING sum(added) <> 0"
 )
-# Grows with every vector that a workspace gets or loses, for reading a replica.
+# Another with every vector that a workspace gets or loses, for reading a replica. The
+# sum, because a row with a lower number may be committed after one with a higher.
 MARK: Final = (
-    "SELECT COALESCE(max(id), 0) FROM journal_vector_counts WHERE workspace_id = %s"
+    "SELECT COALESCE(sum(id), 0) FROM journal_vector_counts WHERE workspace_id = %s"
 )
 # The number of a table's rows that its last vacuum saw, −1 before the first.
 _SIZES: Final = (

@@ -225,7 +225,7 @@ class Journal(Holder):
             live = JournalEntry.objects.select_for_update(of=("self",)).filter(
                 pk__in=row_ids, erased_at=None
             )
-            rows = erasure.of(live, person.workspace_id)
+            rows = erasure.of(live, person.workspace_id).order_by("pk")
             remains = {row.id: _remains(row, person) for row in rows}
             count = erasure.redact(person.workspace_id, remains)
             mentions_here = SubjectMention.objects.filter(

@@ -3,8 +3,9 @@
 Counted are the entries that may be used and are embedded: all of them, those of a crew,
 an agent or a type, and those that hold a term. The counts of all processes are in one
 table. One is counted again when the chain has grown since by more than a fifth of it,
-so that it is never wrong by more than that part, and counting a word costs, over time,
-some rows for each that was appended. Database triggers delete the counts of an erased
+so that appending makes it wrong by no more than that part, and counting a word costs,
+over time, some rows for each that was appended. Entries that were retired or restricted
+meanwhile are still counted until then. Database triggers delete the counts of an erased
 entry's words in the same transaction.
 """
 
@@ -17,7 +18,7 @@ from typing import Final
 from django.db import connection, transaction
 
 from memory.models import WordCount
-from memory.word_index import pg_read, pg_table
+from memory.word_index import pg_read, pg_table, terms
 from memory.word_index.pg_table import KEYS_SQL, LENGTH_SQL, SPEAKS_SQL
 
 # Stored beside the terms: every entry, and how long their texts are together.
@@ -44,6 +45,12 @@ _HOLDING: Final = (
 _HOLDS: Final = (
     f"SELECT 1 FROM journal_words w WHERE w.workspace_id = %s AND {KEYS_SQL} LIMIT 1"  # noqa: S608
 )
+# Texts that hold most of the frequent terms, whose lists are long to look into.
+_NEWEST: Final = (
+    "SELECT words FROM journal_words WHERE workspace_id = %s"
+    " ORDER BY docid DESC LIMIT %s"
+)
+READ_FIRST: Final = 5_000
 # Nobody waits: where words are just leaving, nothing is stored.
 _MAY_STORE: Final = (
     "SELECT pg_try_advisory_xact_lock(hashtextextended('word counts ' || %s, 0))"
@@ -127,9 +134,14 @@ def of_no_entry(workspace_id: str) -> list[int]:
     """Return the terms that were counted and that no entry holds any more."""
     rows = WordCount.objects.filter(workspace_id=workspace_id, entries__gt=0)
     numbers = rows.filter(term__range=(0, pg_table.OTHER - 1))
+    counted = set(numbers.values_list("term", flat=True))
+    if counted:
+        newest = pg_read.fetch(_NEWEST, [workspace_id, READ_FIRST])
+        blobs = [blob for (blob,) in newest if terms.is_readable(blob)]
+        counted.difference_update(terms.unpack(blobs).terms.tolist())
     return [
         term
-        for term in numbers.values_list("term", flat=True)
+        for term in sorted(counted)
         if not pg_read.fetch(_HOLDS, [workspace_id, _keys(workspace_id, term)])
     ]
 

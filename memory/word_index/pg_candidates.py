@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from memory import fulltext
 from memory.fulltext import WordScope
+from memory.rules.entries import RULE_TYPE
 from memory.word_index import pg_read, pg_rows, pg_table
 from memory.word_index.frequencies import Counts
 from memory.word_index.pg_rows import SELECTED, Rows
@@ -49,19 +50,15 @@ class _Part:
 
 
 def scope_lists(scope: WordScope) -> list[list[int]]:
-    """Return the keys of a scope's owners and of its types; rows are on one of each."""
-    owners = {
-        pg_table.of_column(column, value)
-        for column, value in (
-            ("crew_id", scope.crew_id),
-            ("agent_id", scope.agent_id),
-            (
-                "crew_id",
-                scope.rules_crew_id if scope.crew_id or scope.agent_id else None,
-            ),
-        )
-        if value is not None
-    }
+    """Return the keys of a scope's owners and of its types; rows are on one of each.
+
+    A crew's rules are sought among all rules: these are few, what a crew wrote is not.
+    """
+    columns = {"crew_id": scope.crew_id, "agent_id": scope.agent_id}
+    owned = {column: value for column, value in columns.items() if value is not None}
+    if owned and scope.rules_crew_id is not None:
+        owned["entry_type"] = RULE_TYPE
+    owners = {pg_table.of_column(*pair) for pair in owned.items()}
     types = {pg_table.of_column("entry_type", kind) for kind in scope.entry_types}
     return [sorted(keys) for keys in (owners, types) if keys]
 
@@ -120,10 +117,12 @@ class Plan:
     def _small(self) -> _Part:
         """Return the rows of a small scope that hold a term, or all of them.
 
-        All, where the lists of the terms are long and the scope is not.
+        All, where the lists of the terms are long and the scope is not. Of what is not
+        embedded nobody knows how much there is.
         """
         postings = sum(self._counts.by_term[number] for number in self._terms)
-        if self._lists and postings > LONG * self._size:
+        is_known = bool(self._lists) and self._scope.embeddable_only
+        if is_known and postings > LONG * self._size:
             return _Part()
         return _Part((self._keys(self._terms, range(TIERS)),))
 

@@ -38,6 +38,10 @@ _TRIM_LOG: Final = (
     " WHERE w.workspace_id = c.workspace_id AND w.docid = c.docid)"
     " OR NOT EXISTS (SELECT 1 FROM journal_entries e WHERE e.docid = c.docid)"
 )
+_CHANGED: Final = (
+    "SELECT id, docid FROM word_changes WHERE kind = 'words' AND id > %s"
+    " ORDER BY id LIMIT %s"
+)
 _TEXTS: Final = (
     "SELECT e.docid, e.summary, e.body, a.name FROM journal_entries e"
     " LEFT JOIN agents a ON a.id = e.agent_id"
@@ -133,13 +137,37 @@ def fill(is_over: Callable[[], bool] = lambda: False) -> int:
             return count
 
 
+def fill_changed(is_over: Callable[[], bool] = lambda: False) -> int:
+    """Write the words of changed entries on PostgreSQL, until its time is over.
+
+    Returns how many. Of those that have none yet a question reads a few alone; an agent
+    that gets another name may have thousands.
+    """
+    if connection.vendor == "sqlite":
+        return 0
+    last = count = 0
+    with connection.cursor() as cursor:
+        while not is_over():
+            cursor.execute(_CHANGED, [last, CHUNK])
+            rows = cursor.fetchall()
+            if not rows:
+                break
+            count += _fill([docid for _, docid in rows])
+            last = rows[-1][0]
+        if last:
+            cursor.execute(_TRIM_LOG)
+    return count
+
+
 def _fill(docids: Sequence[int]) -> int:
     """Write the words of those named entries that have none; return how many.
 
     An entry is locked meanwhile, or the words of a text could be written that somebody
     is just erasing.
     """
-    lock = " FOR UPDATE OF e" if connection.features.has_select_for_update_of else ""
+    # In the order in which others lock them.
+    can_lock = connection.features.has_select_for_update_of
+    lock = " ORDER BY e.id FOR UPDATE OF e" if can_lock else ""
     marks = ", ".join(["%s"] * len(docids))
     sql = f"{_TEXTS} WHERE e.docid IN ({marks}) AND {_no_words()}{lock}"
     with transaction.atomic(), connection.cursor() as cursor:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from episodic.embedders.base import Vectors
 from episodic.index import decay
 from episodic.index import sweep as index
 from episodic.models import Embedding
+from memory.journal import erasure
+from memory.models import JournalEntry
 from tests import factories
 from tests.world import World
 
@@ -47,6 +52,35 @@ def test_nights_of_decay_stay_on_their_pages(world: World) -> None:
         cursor.execute("SELECT entry_id, importance FROM journal_vectors")
         importances = dict(cursor.fetchall())
     assert importances == dict(Embedding.objects.values_list("pk", "importance_score"))
+
+
+def test_rows_are_locked_in_one_order_by_all(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decay locks them by id: whoever does otherwise may wait in a circle."""
+    texts = [f"refund {n}" for n in range(12)]
+    rows = factories.append_many(world.actor("ada"), texts)
+    index.discover(world.acme.id)
+    ids, embedded = [row.id for row in rows], list[str]()
+    real = index.embed_rows
+
+    def noted(batch: Sequence[JournalEntry]) -> list[tuple[JournalEntry, Vectors]]:
+        embedded.extend(row.id for row in batch)
+        return real(batch)
+
+    monkeypatch.setattr(index, "embed_rows", noted)
+    index.embed(ids)
+    assert embedded == sorted(ids)
+    with CaptureQueriesContext(connection) as queries:
+        index.mark_referenced(dict.fromkeys(ids, 1), timezone.now())
+    updates = [q["sql"] for q in queries if q["sql"].startswith("UPDATE")]
+    marked = [next(i for i in ids if i in update) for update in updates]
+    assert marked == sorted(ids)
+    with CaptureQueriesContext(connection) as queries:
+        erasure.erase(world.acme.id, ids)
+    first = next(q["sql"] for q in queries if '"journal_embeddings"' in q["sql"])
+    assert "ORDER BY" in first
+    assert "FOR UPDATE" in first
 
 
 def test_a_recall_counted_writes_no_vector(world: World) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import pytest
-from django.db import OperationalError, connections, transaction
+from django.db import InterfaceError, OperationalError, connections, transaction
 
 from crewship_memory import healthz
 from episodic.recall import ranking
@@ -110,6 +110,23 @@ def test_every_vector_moves_a_mark(world: World) -> None:
 
 @on_postgres
 @pytest.mark.usefixtures("replica")
+def test_a_vector_that_is_committed_late_moves_a_mark_too(world: World) -> None:
+    """Two sweeps take numbers in one order and commit in the other."""
+    marks = []
+    for number in (1_000_002, 1_000_001):
+        with connections[PRIMARY].cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO journal_vector_counts (id, workspace_id, model, dim,"
+                " entry_type, added) OVERRIDING SYSTEM VALUE"
+                " VALUES (%s, %s, 'm', 1, 'memory.recorded', 1)",
+                [number, world.acme.id],
+            )
+        marks.append(recall_database._marks_in(REPLICA, world.acme.id))
+    assert marks[0] != marks[1]
+
+
+@on_postgres
+@pytest.mark.usefixtures("replica")
 def test_an_open_transaction_reads_its_own(world: World, read_from: list[str]) -> None:
     with transaction.atomic():
         world.indexed("refund one")
@@ -142,13 +159,14 @@ def test_one_that_fails_meanwhile_is_left_alone(
 
 @on_postgres
 @pytest.mark.usefixtures("replica")
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError])
 def test_one_that_is_away_shows_in_readyz_alone(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
     world.indexed("refund one")
 
     def unreachable(*_: object, **__: object) -> None:
-        raise OperationalError("no route")
+        raise error("no route")
 
     monkeypatch.setattr(connections[REPLICA], "cursor", unreachable)
     assert _ask(world) == ["refund one"]

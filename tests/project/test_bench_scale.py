@@ -18,6 +18,7 @@ from episodic.vectors.pg import PgIndex
 from memory.journal import append as journal
 from memory.models import JournalEntry
 from memory.rules.entries import NewEntry
+from memory.word_index import storage
 
 COUNT = 240
 
@@ -49,6 +50,9 @@ def test_a_filled_workspace_is_searched_counted_and_appended_to(
         assert pg_counts.of(cursor, scope, DIM).scope == vectors.count()
         cursor.execute("SELECT count(*) FROM pg_indexes WHERE indexdef LIKE '%hnsw%'")
         assert cursor.fetchone()[0] >= 3
+    # Whose words are stored, none is left to write.
+    assert storage.rows_of(workspace.workspace_id).count() == COUNT
+    assert storage.fill() == 0
     row = journal.append(
         NewEntry(entry_type="memory.recorded", summary="after"), by=workspace.actor
     )

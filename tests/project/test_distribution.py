@@ -113,6 +113,30 @@ def test_no_row_refers_to_a_row_of_another_workspace(world: World) -> None:
 
 
 @pytest.mark.postgres
+def test_rows_whose_workspaces_disagree_are_named_and_nothing_is_changed(
+    world: World,
+) -> None:
+    rows = [factories.append(world.actor(name)) for name in ("ada", "olga")]
+    with connection.cursor() as cursor:
+        # PostgreSQL alters no table whose foreign keys are still to be checked.
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        distribution.rekey_back(cursor)
+        MemoryRelation.objects.create(
+            workspace_id=world.acme.id, src=rows[0], dst=rows[1], relation="similar"
+        )
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        sentence = (
+            r"row of memory_relations has another workspace_id than the row of"
+            rf" journal_entries.*{rows[1].id}"
+        )
+        with (
+            pytest.raises(IntegrityError, match=f"(?s){sentence}"),
+            transaction.atomic(),
+        ):
+            distribution.rekey(cursor)
+
+
+@pytest.mark.postgres
 def test_a_row_is_reached_by_its_id_alone_through_an_index(db: None) -> None:
     """The admin, a save and a related row name no workspace."""
     with connection.cursor() as cursor:

@@ -10,11 +10,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from episodic.index import sweep as index
 from memory import fulltext
 from memory.fulltext import WordScope
 from memory.journal import erasure
 from memory.journal.erasure import Remains
 from memory.models import Agent, EntryWords, JournalEntry, WordChange, WordCount
+from memory.rules.entries import RULE_TYPE
 from memory.word_index import (
     frequencies,
     pg_candidates,
@@ -131,6 +133,36 @@ def test_a_small_scope_reads_no_long_list(world: World) -> None:
     assert hit_ids("harbour crane", scope) == [row.id]
 
 
+def test_the_rules_of_a_large_crew_leave_the_scope_of_its_agent_small(
+    world: World,
+) -> None:
+    crew = world.agents["ada"].crew_id
+    factories.append_many(world.actor("ada"), ["harbour crane"] * 300)
+    own = factories.append(world.actor("bob"), summary="harbour lantern")
+    rule = world.entry("harbour", entry_type=RULE_TYPE)
+    JournalEntry.objects.filter(pk=rule.pk).update(agent_id=None, crew_id=crew)
+    storage.fill()
+    scope = WordScope(
+        world.acme.id, agent_id=world.agents["bob"].id, rules_crew_id=crew
+    )
+    assert parts("harbour crane", scope, 100) == [((), ())]
+    assert set(hit_ids("harbour crane", scope)) == {own.id, rule.id}
+
+
+def test_entries_that_are_not_embedded_do_not_hide_the_one_that_is_sought(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pg_candidates, "BUDGET", 10)
+    factories.append_many(world.actor("ada"), ["zeppelin"] * 5)
+    texts = [*["harbour"] * 40, "zeppelin"]
+    *_, row = factories.append_many(world.actor("bob"), texts)
+    own = WordScope(
+        world.acme.id, agent_id=world.agents["bob"].id, embeddable_only=False
+    )
+    JournalEntry.objects.filter(agent_id=own.agent_id).update(embeddable=False)
+    assert hit_ids("zeppelin", own) == [row.id]
+
+
 def test_a_key_is_of_one_workspace(world: World) -> None:
     homes = [world.acme.id, world.other.id]
     lists = [
@@ -219,6 +251,19 @@ def test_the_verification_notices_a_count_that_outlived_its_words(world: World) 
     assert frequencies.of_no_entry(world.acme.id) == [number]
 
 
+def test_the_verification_looks_into_the_lists_of_rare_words_alone(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.entry("lantern")
+    factories.append_many(world.actor("ada"), ["harbour crane"] * 9)
+    words = terms.of_words(["lantern", "harbour", "crane"])
+    frequencies.counts(world.acme.id, words)
+    monkeypatch.setattr(frequencies, "READ_FIRST", 9)
+    with CaptureQueriesContext(connection) as queries:
+        assert frequencies.of_no_entry(world.acme.id) == []
+    assert len([q for q in queries if "&&" in q["sql"]]) == 1
+
+
 def test_counts_follow_a_new_name_of_an_agent(world: World) -> None:
     world.entry("harbour")
     assert count_of(world, "ada") == 1
@@ -239,6 +284,21 @@ def test_what_was_redacted_is_found_by_its_rest_at_once(world: World) -> None:
     assert storage.fill() == 1
     assert not WordChange.objects.exists()
     assert hit_ids("harbour", scope) == [row.id]
+
+
+def test_the_many_entries_of_a_renamed_agent_are_found_after_the_next_sweep(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frequencies, "UNWRITTEN", 2)
+    monkeypatch.setattr(storage, "CHUNK", 3)
+    rows = factories.append_many(world.actor("ada"), ["harbour"] * 8)
+    Agent.objects.filter(pk=world.agents["ada"].pk).update(name="Grace")
+    scope = WordScope(world.acme.id)
+    assert len(hit_ids("harbour", scope)) == 2
+    index.sweep()
+    assert set(hit_ids("harbour", scope)) == {row.id for row in rows}
+    assert set(hit_ids("grace", scope)) == {row.id for row in rows}
+    assert not WordChange.objects.exists()
 
 
 def test_columns_beside_the_words_follow_the_entry(world: World) -> None:
