@@ -194,7 +194,7 @@ def move(watch: Progress = lambda _line: None) -> Report:
     to = str(settings.BODIES)
     is_settled = _is_recorded(to)
     # What is at the old place then is no longer true: erased since, or changed.
-    report = Report({mover.title: 0 for mover in movers()})
+    report = Report()
     if not is_settled:
         report = copy(watch)
         _record(to, report)

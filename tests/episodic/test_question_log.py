@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from crewship_memory import process_end
 from episodic.index import engine
+from episodic.index.reference_counts import reference_counts
 from episodic.models import LoggedHit, LoggedQuestion
 from episodic.recall import checks, prompt_context, question_log, question_rows
 from episodic.recall import search as recall
@@ -334,7 +335,7 @@ def test_the_server_writes_what_waits_before_it_ends(
         raise RuntimeError
 
     # What one buffer cannot write keeps the process from no other, and from no end.
-    monkeypatch.setattr(process_end.reference_counts, "drain", wrong)
+    monkeypatch.setattr(reference_counts, "drain", wrong)
     ask(logged, "last words")
     with pytest.raises(ServerEnd):
         process_end.flush_and_exit()
