@@ -22,6 +22,7 @@ from crewship_memory.backup import (
     key_store,
     snapshot,
     tables,
+    vectors,
 )
 from crewship_memory.backup import rows as backup_rows
 from crewship_memory.backup.envelope import BadBackup, BadKey, Input
@@ -213,6 +214,7 @@ def test_rows_come_back_as_they_were(shared_world: World) -> None:
             assert count == len(before[table.name])
     connection.enable_constraint_checking()
     connection.check_constraints()
+    vectors.fill()
     assert contents() == before
     assert by_django() == seen_by_django
     backup_rows.reset_sequences(connection, all_tables)

@@ -89,8 +89,7 @@ def test_a_file_is_found_by_its_path(world: World) -> None:
     world.file()
     path = MemoryFile.objects.get().path
     assert titles(world, "viewer", path[2:])["Files"] == [path]
-    MemoryFile.objects.update(workspace_id=world.other.id)
-    assert "Files" not in titles(world, "viewer", path[2:])
+    assert "Files" not in titles(world, "stranger", path[2:])
 
 
 def test_every_line_leads_somewhere_that_opens(world: World) -> None:
