@@ -6,6 +6,7 @@ to ``words`` records are added, each readable by itself.
 
 from __future__ import annotations
 
+import abc
 import io
 import os
 import secrets
@@ -94,14 +95,14 @@ def _framed(record: bytes) -> bytes:
     return (len(record) - _NONCE).to_bytes(_LENGTH, "big") + record
 
 
-class _Files:
+class _Files(abc.ABC):
     """What is the same at both places."""
 
-    def names(self) -> bytes | None:
-        raise NotImplementedError
+    @abc.abstractmethod
+    def names(self) -> bytes | None: ...
 
-    def records(self) -> Iterator[bytes]:
-        raise NotImplementedError
+    @abc.abstractmethod
+    def records(self) -> Iterator[bytes]: ...
 
     def content(self) -> tuple[bytes | None, list[bytes]]:
         return self.names(), sorted(self.records())

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from memory import fulltext
 from memory.fulltext import WordScope
 from memory.rules.entries import RULE_TYPE
-from memory.word_index import pg_read, pg_rows, pg_table
+from memory.word_index import pg_read, pg_rows, pg_scope, pg_table
 from memory.word_index.frequencies import Counts
 from memory.word_index.pg_rows import SELECTED, Rows
 from memory.word_index.pg_table import KEYS_SQL, TIERS
@@ -162,7 +162,7 @@ class Plan:
         )
 
     def _from_lists(self, part: _Part) -> tuple[str, list[Any]]:
-        where, params = pg_rows.conditions(self._scope)
+        where, params = pg_scope.of_words(self._scope)
         lists = [*part.lists, *self._lists]
         where += f" AND {KEYS_SQL}" * len(lists)
         sql = f"SELECT {SELECTED}, 1 AS inside FROM journal_words w WHERE {where}"  # noqa: S608
@@ -170,7 +170,7 @@ class Plan:
 
     def _newest(self, part: _Part) -> tuple[str, list[Any]]:
         """Return the newest rows that may hold a term: its bytes are in their words."""
-        where, params = pg_rows.conditions(self._scope)
+        where, params = pg_scope.of_words(self._scope)
         where += " AND w.docid > %s AND ("
         where += " OR ".join(["position(%s IN w.words) > 0"] * len(part.holding)) + ")"
         low, _ = fulltext.docids(self._scope.workspace_id)

@@ -14,12 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.fulltext import WordScope
-from memory.rules.entries import RULE_TYPE
-from memory.word_index import pg_read, terms
+from memory.word_index import pg_read, pg_scope, terms
 from memory.word_index.columns import EMBEDDABLE, SPEAKS, USABLE, Mask
 from memory.word_index.pg_table import FROM_JOURNAL
 from memory.word_index.rows import read_words
-from memory.word_index.sqlite import microseconds
 
 Numbers = NDArray[np.int64]
 _BYTES: Final = (
@@ -49,39 +47,6 @@ _FROM_JOURNAL: Final = (
     f"(SELECT {FROM_JOURNAL}, ''::bytea AS words FROM journal_entries e"  # noqa: S608
     " WHERE e.workspace_id = %s AND e.docid = ANY(%s::bigint[])) w"
 )
-
-
-def conditions(scope: WordScope) -> tuple[str, list[Any]]:
-    """Return the SQL condition over ``w``, the rows of words, for a scope."""
-    where, params = ["w.workspace_id = %s"], list[Any]([scope.workspace_id])
-    alternatives = []
-    for column, owner_id in (("crew_id", scope.crew_id), ("agent_id", scope.agent_id)):
-        if owner_id is not None:
-            alternatives.append(f"w.{column} = %s")
-            params.append(owner_id)
-    if alternatives:
-        if scope.rules_crew_id is not None:
-            alternatives.append(
-                "(w.crew_id = %s AND w.agent_id IS NULL AND w.entry_type = %s)"
-            )
-            params += [scope.rules_crew_id, RULE_TYPE]
-        where.append(f"({' OR '.join(alternatives)})")
-    where.append("w.usable")
-    if scope.embeddable_only:
-        where.append("w.embeddable")
-    if scope.entry_types:
-        where.append("w.entry_type = ANY(%s)")
-        params.append(list(scope.entry_types))
-    moments = (
-        ("w.ts >= %s", scope.since),
-        ("w.ts <= %s", scope.until),
-        ("w.recorded <= %s", scope.recorded_until),
-    )
-    for condition, moment in moments:
-        if moment is not None:
-            where.append(condition)
-            params.append(microseconds(moment))
-    return " AND ".join(where), params
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +152,7 @@ def load(scope: WordScope, docids: Sequence[int], numbers: NDArray[np.uint32]) -
 def _load(
     source: str, scope: WordScope, docids: Sequence[int], numbers: NDArray[np.uint32]
 ) -> Rows:
-    where, params = conditions(scope)
+    where, params = pg_scope.of_words(scope)
     sql = f"SELECT {SELECTED}, ({where})::int AS inside FROM {source}"  # noqa: S608
     array = pg_read.array(docids)
     return select(sql, [*params, scope.workspace_id, array], numbers)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from memory.fulltext import WordHit, WordQuery, WordScope
-from memory.rules.entries import RULE_TYPE
 from memory.word_index import (
     bare_questions,
     bm25,
@@ -21,6 +20,7 @@ from memory.word_index import (
     pg_candidates,
     pg_read,
     pg_rows,
+    pg_scope,
     phrases,
     terms,
 )
@@ -39,41 +39,6 @@ MAX_WINDOWS: Final = 1_200
 _MARGIN: Final = 1e-4
 
 
-def conditions(scope: WordScope) -> tuple[str, list[Any]]:
-    """Return the SQL condition over ``e``, the entries, for a scope."""
-    where, params = ["e.workspace_id = %s"], [scope.workspace_id]
-    alternatives = []
-    for column, owner_id in (("crew_id", scope.crew_id), ("agent_id", scope.agent_id)):
-        if owner_id is not None:
-            alternatives.append(f"e.{column} = %s")
-            params.append(owner_id)
-    if alternatives:
-        if scope.rules_crew_id is not None:
-            alternatives.append(
-                "(e.crew_id = %s AND e.agent_id IS NULL AND e.entry_type = %s)"
-            )
-            params += [scope.rules_crew_id, RULE_TYPE]
-        where.append(f"({' OR '.join(alternatives)})")
-    where.append("e.retired_at IS NULL AND e.restricted_at IS NULL")
-    where.append("e.erased_at IS NULL")
-    if scope.embeddable_only:
-        where.append("e.embeddable")
-    values: list[Any] = params
-    if scope.entry_types:
-        where.append("e.entry_type = ANY(%s)")
-        values.append(list(scope.entry_types))
-    moments = (
-        ("e.ts >= %s", scope.since),
-        ("e.ts <= %s", scope.until),
-        ("e.recorded_at <= %s", scope.recorded_until),
-    )
-    for condition, moment in moments:
-        if moment is not None:
-            where.append(condition)
-            values.append(moment)
-    return " AND ".join(where), values
-
-
 class CandidateAnswer:
     """The answer from candidates; ``WordAnswer`` says what its members are."""
 
@@ -87,7 +52,7 @@ class CandidateAnswer:
 
     @cached_property
     def considered(self) -> int:
-        where, params = conditions(self._scope)
+        where, params = pg_scope.of_entries(self._scope)
         sql = f"SELECT count(*) FROM journal_entries e WHERE {where}"  # noqa: S608
         return int(pg_read.fetch(sql, params)[0][0])
 
@@ -200,7 +165,7 @@ class CandidateAnswer:
         """Return the ids of those entries that are in scope, by the journal itself."""
         unknown = [docid for docid in docids.tolist() if docid not in self._ids]
         if unknown:
-            where, params = conditions(self._scope)
+            where, params = pg_scope.of_entries(self._scope)
             sql = (
                 "SELECT e.docid, e.id FROM journal_entries e"  # noqa: S608
                 f" WHERE e.docid = ANY(%s::bigint[]) AND {where}"
@@ -214,7 +179,7 @@ class CandidateAnswer:
         docids = {entry_id: docid for docid, entry_id in self._ids.items()}
         unknown = [entry_id for entry_id in entry_ids if entry_id not in docids]
         if unknown:
-            where, params = conditions(self._scope)
+            where, params = pg_scope.of_entries(self._scope)
             sql = (
                 "SELECT e.docid, e.id FROM journal_entries e"  # noqa: S608
                 f" WHERE e.id = ANY(%s) AND {where}"
