@@ -215,12 +215,12 @@ def test_every_single_byte_counts(world: World) -> None:
     certificate = issued(world)
     raw = certificate.document.encode()
     for place in range(len(raw)):
-        for flip in (0x01, 0x20):
-            forged = bytearray(raw)
-            forged[place] ^= flip
-            verdict = certificates.verify(bytes(forged))
-            assert not verdict.valid, (place, flip)
-            assert verdict.reasons
+        forged = bytearray(raw)
+        # A letter of the other case, and a neighbour, in turn.
+        forged[place] ^= 0x20 if place % 2 else 0x01
+        verdict = certificates.verify(bytes(forged))
+        assert not verdict.valid, place
+        assert verdict.reasons
 
 
 @pytest.mark.parametrize(
