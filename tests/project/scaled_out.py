@@ -153,7 +153,7 @@ class Installation:
                 query = "SELECT 1 FROM worker_processes WHERE name LIKE %s"
                 return server.execute(query, [f"{process.pid}:%"]).fetchone() is not None
 
-        waiting.until(is_there, interval=0.05)
+        waiting.until(is_there, interval=0.25)
 
     def restart(self, number: int) -> None:
         """End a process as a supervisor does, start it again, until it is healthy."""

@@ -22,7 +22,7 @@ from tests.project import pages, scaled_out, source
 from tests.project.scaled_out import Database, Installation
 
 PROCESS_LINES = 5
-JOB = "episodic_health"
+JOB = "health"
 QUESTION = "can you deliver a kayak to my house?"
 ANSWER = "Boats are collected by the customer, they are never sent by post"
 
@@ -176,7 +176,7 @@ class Load:
     def _once(self, client: httpx.Client) -> None:
         self.acknowledged.append(append(client, "A boat came in"))
         recalled(client, "boat")
-        self._ended.wait(0.05)
+        self._ended.wait(0.25)
 
     def _kept(self) -> None:
         """One connection, as long as the server keeps it."""
@@ -228,7 +228,7 @@ def written_on_one_is_recalled_by_meaning_on_the_other(
             clients.setdefault(number, client)
         one, other = clients.values()
         entry = append(one, ANSWER)
-        waiting.until(lambda: entry in recalled(other, QUESTION), interval=0.1)
+        waiting.until(lambda: entry in recalled(other, QUESTION), interval=0.25)
 
 
 def a_job_runs_in_a_worker(operator: httpx.Client) -> None:
@@ -238,7 +238,7 @@ def a_job_runs_in_a_worker(operator: httpx.Client) -> None:
 
     reply = operator.post(f"/jobs/{JOB}/run")
     assert reply.status_code == 202, reply.text
-    waiting.until(lambda: last() and last()["state"] == "done", interval=0.1)
+    waiting.until(lambda: last() and last()["state"] == "done", interval=0.25)
 
 
 def nothing_acknowledged_is_lost(installation: Installation, ids: list[str]) -> None:
