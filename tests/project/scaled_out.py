@@ -23,7 +23,6 @@ from django.db import connection
 
 from tests import processes, waiting
 from tests.project import pages, source
-from tests.project.machines import END_SECONDS
 
 LISTENS: Final = "web_server_listens"
 PACKAGES: Final = (*source.APPS, "static", "templates", "manage.py")
@@ -160,7 +159,7 @@ class Installation:
     def restart(self, number: int) -> None:
         """End a process as a supervisor does, start it again, until it is healthy."""
         self.processes[number].send_signal(signal.SIGTERM)
-        assert self.processes[number].wait(END_SECONDS) == 0
+        assert self.processes[number].wait(waiting.LIMIT_SECONDS) == 0
         self.start(number)
         self.wait_for(number, starts=2)
 
@@ -180,11 +179,6 @@ class Installation:
             )
         )
         return number
-
-    def end(self) -> list[int]:
-        for process in self.processes:
-            process.send_signal(signal.SIGTERM)
-        return [process.wait(END_SECONDS) for process in self.processes]
 
     def kill(self) -> None:
         for process in self.processes:

@@ -122,19 +122,19 @@ def test_one_of_two_ends_and_nobody_goes_unanswered() -> None:
             stack.callback(process.kill)
         for process in pids.values():
             assert process.stdout is not None and process.stdout.readline() == "bound\n"
-        kept, silent, other = _clients_of(stack, url)
-        ending = pids[kept.get(url).text]
+        steady, silent, other = _clients_of(stack, url)
+        ending = pids[steady.get(url).text]
         with ThreadPoolExecutor(CALLERS) as callers:
             calls = [
                 callers.submit(_call_until_gone, url, ending) for _ in range(CALLERS)
             ]
             ending.terminate()
-            waiting.until(lambda: "connection" in kept.get(url).headers)
+            waiting.until(lambda: "connection" in steady.get(url).headers)
             assert ending.wait(60) == 0
             for call in calls:
                 call.result()
         # Each is answered by the other one, over a connection of its own.
-        texts = {client.get(url).text for client in (kept, silent, other)}
+        texts = {client.get(url).text for client in (steady, silent, other)}
         assert texts == set(pids) - {str(ending.pid)}
 
 

@@ -17,14 +17,14 @@ class Pool:
     """Keeps what it was handed until a thread is free."""
 
     def __init__(self) -> None:
-        self.waiting: list[Callable[[], None]] = []
+        self.tasks: list[Callable[[], None]] = []
 
     def apply_async(self, act: Callable[[], None]) -> None:
-        self.waiting.append(act)
+        self.tasks.append(act)
 
     def work(self) -> None:
-        while self.waiting:
-            self.waiting.pop()()
+        while self.tasks:
+            self.tasks.pop()()
 
 
 def pass_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +54,7 @@ def test_threads_that_are_never_free_are_stuck_and_asked_once(
     pass_time(monkeypatch)
     loop.ask(pool)
     assert loop.is_stuck()
-    assert len(pool.waiting) == 1
+    assert len(pool.tasks) == 1
 
 
 def test_without_a_connection_nothing_is_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
