@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import httpx
 import pytest
 from django.core.management import CommandError, call_command
 
-from crewship_memory import server
+from crewship_memory import server, server_end
 from crewship_memory.server import Address
 from tests import waiting
 from tests.processes import free_port
@@ -107,6 +108,33 @@ def test_a_request_under_way_is_finished_before_the_end() -> None:
         answer = client.get(f"http://127.0.0.1:{port}/", timeout=60)
         assert (answer.status_code, answer.text) == (200, "finished")
         assert process.wait(60) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone has the filter")
+def test_what_has_connected_is_taken_and_new_ones_are_the_next_process_s() -> None:
+    shared_address = Address("127.0.0.1", free_port(), is_shared=True)
+    place = (shared_address.host, shared_address.port)
+    with (
+        server.bind(shared_address) as ending,
+        server.bind(shared_address) as following,
+        socket.socket() as late,
+    ):
+        ending.listen()
+        with socket.create_connection(place) as early:
+            assert server_end.leave_unanswered(ending)
+            late.setblocking(False)
+            late.connect_ex(place)
+            assert not select.select([], [late], [], 0.2)[1]
+            early.sendall(b"here")
+            taken, _ = ending.accept()
+            with taken:
+                assert taken.recv(4) == b"here"
+        following.listen()
+        ending.close()
+        # It asks again after a second.
+        assert select.select([], [late], [], waiting.LIMIT_SECONDS)[1]
+        assert late.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0
+        following.accept()[0].close()
 
 
 @pytest.mark.slow
