@@ -25,6 +25,7 @@ from celery.signals import (
 from django_structlog.celery.steps import DjangoStructLogInitStep
 from kombu import Queue
 
+from crewship_memory.worker_loop import WatchedLoop
 from memory.jobs import queues
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crewship_memory.settings")
@@ -45,6 +46,7 @@ app = Celery("crewship_memory")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.steps["worker"].add(DjangoStructLogInitStep)
+app.steps["consumer"].add(WatchedLoop)
 
 # Whether a message sent from this process reaches a worker: with Redis always, without
 # it only where `up` runs a worker of its own.

@@ -14,8 +14,7 @@ most 0.5 s there; with 900 that fetch nothing of 20 large answers each, once 6.6
 CONNECTIONS on new clients wait until silent ones are cut off: an address that may open
 that many is for a proxy in front to stop. What waitress does not do: answer 408 to a
 body that stops coming (it hangs up), and problem+json for what it refuses itself
-(400, 413, 431). On SIGTERM an answer larger than the system's buffer for its connection
-is cut off.
+(400, 413, 431). How it ends is in ``server_end``.
 
 There is no master that forks: worker and scheduler run beside the request threads, one
 process id is all there is to stop, and a supervisor (systemd, a container) restarts it.
@@ -26,16 +25,18 @@ from __future__ import annotations
 import errno
 import gc
 import resource
-import signal
 import socket
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+import structlog
 from django.conf import settings
 from waitress.server import create_server
 
+from crewship_memory import server_end
+from crewship_memory.server_end import ServerState
 from memory.measurements import recorded
 
 BODY_BYTES: Final = 32 * 1024 * 1024
@@ -68,6 +69,9 @@ LIMITS: Final[dict[str, Any]] = {
     "clear_untrusted_proxy_headers": False,
     "ident": None,
 }
+
+
+log = structlog.get_logger(__name__)
 
 
 class PortTaken(Exception):
@@ -139,15 +143,16 @@ class CountingApplication:
     BODY_BYTES (413), and hangs up on one that stops coming.
     """
 
-    def __init__(self, inside: Wsgi) -> None:
-        self.inside = inside
+    def __init__(self, inside: Wsgi, state: ServerState | None = None) -> None:
+        self.inside, self.state = inside, state or ServerState()
 
     def __call__(self, environ: dict[str, Any], start: Start) -> Iterable[bytes]:
         has_body = environ["REQUEST_METHOD"] != "HEAD"
 
         def start_counted(status: str, headers: Headers, *rest: Any) -> Any:
             recorded.REQUESTS.labels(f"{status[:1]}xx").inc()
-            sent_headers = _ending_if_large(headers) if has_body else headers
+            largest = -1 if self.state.is_ending else KEPT_BYTES
+            sent_headers = _ending_if_above(largest, headers) if has_body else headers
             return start(status, sent_headers, *rest)
 
         # A file that is handed over would stay open until the client has all of it.
@@ -184,10 +189,10 @@ def _without_body(answer: Iterable[bytes]) -> Iterable[bytes]:
     return []
 
 
-def _ending_if_large(headers: Headers) -> Headers:
-    """Remove Content-Length from a large response: closing the connection ends it."""
+def _ending_if_above(largest: int, headers: Headers) -> Headers:
+    """Remove the Content-Length of a larger response: then it ends its connection."""
     length = next((v for k, v in headers if k.lower() == "content-length"), "0")
-    if int(length) <= KEPT_BYTES:
+    if int(length) <= largest:
         return headers
     return [(k, v) for k, v in headers if k.lower() != "content-length"]
 
@@ -196,13 +201,6 @@ def allow(address: Address) -> None:
     """Add the bound address to the allowed hosts."""
     if address.host not in ("0.0.0.0", "::", *settings.ALLOWED_HOSTS):  # noqa: S104
         settings.ALLOWED_HOSTS.append(address.host)
-
-
-def _stop(_signal: int, _frame: object) -> None:
-    """Leave the server's loop; running requests finish first."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.SIG_IGN)
-    raise SystemExit
 
 
 def _raise_file_limit() -> None:
@@ -214,11 +212,14 @@ def _raise_file_limit() -> None:
 
 
 def serve(address: Address, listener: socket.socket, application: Wsgi) -> None:
-    """Serve until SIGTERM or Ctrl-C; running requests get five seconds."""
+    """Serve until SIGTERM or Ctrl-C; how it ends says ``server_end``."""
     _raise_file_limit()
+    state = ServerState()
+    connections: dict[int, Any] = {}
     try:
         web = create_server(
-            CountingApplication(application),
+            CountingApplication(application, state),
+            map=connections,
             sockets=[listener],
             threads=address.threads,
             **LIMITS,
@@ -228,7 +229,7 @@ def serve(address: Address, listener: socket.socket, application: Wsgi) -> None:
     sys.setswitchinterval(TURN_SECONDS)
     # Objects made at start-up stay; the collector need not visit them again.
     gc.freeze()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _stop)
-    web.run()
-    web.close()
+    if address.is_shared:
+        # Asked over the port, another process might answer.
+        log.info("web_server_listens", host=address.host, port=address.port)
+    server_end.run(web, connections, state, is_shared=address.is_shared)

@@ -11,7 +11,7 @@ from typing import Any, Final
 import structlog
 from django.db import Error, close_old_connections, connections
 
-from crewship_memory import file_watcher, process_end
+from crewship_memory import file_watcher, process_end, worker_loop
 from crewship_memory.case_runner import CaseRunner
 from crewship_memory.stoppable_thread import StoppableThread
 from gdpr.erasure import process_caches
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 
 class PulseThread(StoppableThread):
-    """Records that this process lives, and what it serves."""
+    """Records that this process lives, and what it serves, unless its loop is stuck."""
 
     def __init__(self, pulse: Pulse) -> None:
         super().__init__("pulse")
@@ -31,7 +31,8 @@ class PulseThread(StoppableThread):
     def run(self) -> None:
         self._guarded(self._pulse.beat)
         while not self.ended.wait(pulses.BEAT_SECONDS):
-            self._guarded(self._pulse.beat)
+            if not worker_loop.current.is_stuck():
+                self._guarded(self._pulse.beat)
         self._guarded(self._pulse.end)
         connections.close_all()
 

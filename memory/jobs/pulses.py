@@ -62,12 +62,16 @@ def served_by(processes: Sequence[WorkerProcess]) -> dict[str, int]:
     }
 
 
-def is_alive_here(kind: str) -> bool:
-    """Whether a worker, or a clock, of this machine was seen a moment ago."""
+def is_alive_here(kind: str, names: Sequence[str] = ()) -> bool:
+    """Whether a worker, or a clock, of this machine was seen a moment ago.
+
+    With names of queues: whether each of them is served here.
+    """
     rows = list(live().filter(host=host()))
     if kind == "clock":
         return any(row.is_clock for row in rows)
-    return any(row.queues for row in rows)
+    counts = served_by(rows)
+    return all(counts[name] for name in names) and any(row.queues for row in rows)
 
 
 def missing() -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import structlog
 from celery import current_app
+from django.core.management import CommandError, call_command
 from django.db import connections
 from django.utils import timezone
 from kombu.exceptions import OperationalError
@@ -362,6 +363,9 @@ def test_what_nobody_serves_is_said_everywhere(
     assert len(pulses.missing()) == 2
     assert not pulses.is_alive_here("worker")
     pulse.beat()
-    assert pulses.is_alive_here("worker")
+    assert pulses.is_alive_here("worker", [queues.EMBEDDING])
+    assert not pulses.is_alive_here("worker", [queues.EMBEDDING, queues.MAIL])
+    with pytest.raises(CommandError, match="no queue post"):
+        call_command("healthcheck", "worker", "-Q", "mail,post")
     pulse.end()
     assert not pulses.is_alive_here("worker")

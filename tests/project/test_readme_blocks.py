@@ -31,8 +31,19 @@ NOT_RUN: Final = {
     "docker build -t crewship-memory .": "needs a container runtime",
     "export POSTGRES_PASSWORD=change-me"
     ' CREWSHIP_SECRET_KEY="$(openssl rand -base64 48)"': "needs a container runtime",
-    "celery -A crewship_memory worker -Q embedding": "runs until it is stopped;"
-    " tests/project/test_queues_for_real.py starts such workers",
+    "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt": "installs;"
+    " .ci/run does so",
+    **dict.fromkeys(
+        (
+            "psql -d postgres -c \"CREATE ROLE crewship LOGIN PASSWORD 'change-me'\"",
+            "umask 077 && cat > crewship.env <<END",
+            "set -a && . ./crewship.env && set +a",
+            ".venv/bin/python manage.py migrate --no-input",
+            ".venv/bin/python manage.py web --host 0.0.0.0",
+            "curl -fsS --max-time 4 localhost:8000/readyz",
+        ),
+        "needs PostgreSQL and Redis; tests/project/test_scale_out.py runs it",
+    ),
     ".venv/bin/python manage.py move_bodies": "for stopped servers;"
     " tests/gdpr/test_bodies_move.py runs it",
     ".venv/bin/lint-imports": "tests/project/test_import_contracts.py runs it",

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import httpx
 import pytest
 from django.core.management import CommandError, call_command
 
-from crewship_memory import server
+from crewship_memory import server, server_end
 from crewship_memory.server import Address
+from tests import waiting
 from tests.processes import free_port
+
+CALLERS = 16
 
 # The request stops the server that answers it, and ends after the server began to stop.
 STOPPED_BY_ITS_REQUEST = """
@@ -30,6 +36,25 @@ def application(environ, start):
 
 address = server.Address("127.0.0.1", int(sys.argv[1]))
 listener = server.bind(address)
+print("bound", flush=True)
+server.serve(address, listener, application)
+"""
+
+# One of two on a port. It says who it is, and closes silent connections sooner.
+ONE_OF_TWO = """
+import django; django.setup()
+import os, sys
+from crewship_memory import server, server_end
+
+def application(environ, start):
+    body = str(os.getpid()).encode()
+    start("200 OK", [("Content-Length", str(len(body)))])
+    return [body]
+
+server_end.SILENT_SECONDS = 1.5
+address = server.Address("127.0.0.1", int(sys.argv[1]), is_shared=True)
+listener = server.bind(address)
+listener.listen()
 print("bound", flush=True)
 server.serve(address, listener, application)
 """
@@ -83,6 +108,78 @@ def test_a_request_under_way_is_finished_before_the_end() -> None:
         answer = client.get(f"http://127.0.0.1:{port}/", timeout=60)
         assert (answer.status_code, answer.text) == (200, "finished")
         assert process.wait(60) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone has the filter")
+def test_what_has_connected_is_taken_and_new_ones_are_the_next_process_s() -> None:
+    shared_address = Address("127.0.0.1", free_port(), is_shared=True)
+    place = (shared_address.host, shared_address.port)
+    with (
+        server.bind(shared_address) as ending,
+        server.bind(shared_address) as following,
+        socket.socket() as late,
+    ):
+        ending.listen()
+        with socket.create_connection(place) as early:
+            assert server_end.leave_unanswered(ending)
+            late.setblocking(False)
+            late.connect_ex(place)
+            assert not select.select([], [late], [], 0.2)[1]
+            early.sendall(b"here")
+            taken, _ = ending.accept()
+            with taken:
+                assert taken.recv(4) == b"here"
+        following.listen()
+        ending.close()
+        # It asks again after a second.
+        assert select.select([], [late], [], waiting.LIMIT_SECONDS)[1]
+        assert late.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0
+        following.accept()[0].close()
+
+
+@pytest.mark.slow
+def test_one_of_two_ends_and_nobody_goes_unanswered() -> None:
+    port = free_port()
+    command = [sys.executable, "-c", ONE_OF_TWO, str(port)]
+    url = f"http://127.0.0.1:{port}/"
+    with ExitStack() as stack:
+        pids = {}
+        for _ in range(2):
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            pids[str(process.pid)] = stack.enter_context(process)
+            stack.callback(process.kill)
+        for process in pids.values():
+            assert process.stdout is not None and process.stdout.readline() == "bound\n"
+        steady, silent, other = _clients_of(stack, url)
+        ending = pids[steady.get(url).text]
+        with ThreadPoolExecutor(CALLERS) as callers:
+            calls = [
+                callers.submit(_call_until_gone, url, ending) for _ in range(CALLERS)
+            ]
+            ending.terminate()
+            waiting.until(lambda: "connection" in steady.get(url).headers)
+            assert ending.wait(60) == 0
+            for call in calls:
+                call.result()
+        # Each is answered by the other one, over a connection of its own.
+        texts = {client.get(url).text for client in (steady, silent, other)}
+        assert texts == set(pids) - {str(ending.pid)}
+
+
+def _clients_of(stack: ExitStack, url: str) -> list[httpx.Client]:
+    """Return two clients that are connected to one process, and one to the other."""
+    clients: dict[str, list[httpx.Client]] = {}
+    while len(clients) < 2 or max(map(len, clients.values())) < 2:
+        client = stack.enter_context(httpx.Client(timeout=60))
+        clients.setdefault(client.get(url).text, []).append(client)
+    more, fewer = sorted(clients.values(), key=len, reverse=True)
+    return [*more[:2], fewer[0]]
+
+
+def _call_until_gone(url: str, process: subprocess.Popen[str]) -> None:
+    """Call over new connections; an error of one fails the test."""
+    while process.poll() is None:
+        assert httpx.get(url, timeout=60).status_code == 200
 
 
 def test_a_small_answer_keeps_its_length_and_a_large_one_ends_the_connection() -> None:

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
 from memory.jobs import pulses
+from memory.jobs.queues import ALL
 
 
 class Command(BaseCommand):
@@ -19,12 +20,19 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("process", choices=["worker", "clock"])
+        parser.add_argument(
+            "-Q", "--queues", metavar="NAMES", default="",
+            help="a worker that serves these; several as after celery's own -Q",
+        )  # fmt: skip
 
-    def handle(self, *, process: str, **_: Any) -> None:
+    def handle(self, *, process: str, queues: str, **_: Any) -> None:
         """Look for a row of this machine that is recent."""
         seconds = pulses.DEAD_AFTER.seconds
+        names = [name.strip() for name in queues.split(",") if name.strip()]
+        if unknown := set(names) - set(ALL):
+            raise CommandError(f"There is no queue {', '.join(sorted(unknown))}.")
         try:
-            is_alive = pulses.is_alive_here(process)
+            is_alive = pulses.is_alive_here(process, names)
         except DatabaseError as error:
             message = f"The database does not answer: {type(error).__name__}."
             raise CommandError(message) from None
