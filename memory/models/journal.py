@@ -97,16 +97,17 @@ class JournalEntry(models.Model):
             ),
         )
         indexes = (
-            models.Index(fields=["workspace", "-ts", "-seq"], name="journal_ts"),
+            # Read backwards. An append comes after what is there: fuller pages than
+            # where it comes before.
+            models.Index(fields=["workspace", "ts", "seq"], name="journal_by_ts"),
             models.Index(
-                fields=["workspace", "crew_id", "-ts", "-seq"], name="journal_crew_ts"
+                fields=["workspace", "crew_id", "ts", "seq"], name="journal_by_crew"
             ),
             models.Index(
-                fields=["workspace", "agent_id", "-ts", "-seq"], name="journal_agent_ts"
+                fields=["workspace", "agent_id", "ts", "seq"], name="journal_by_agent"
             ),
             models.Index(
-                fields=["workspace", "entry_type", "-ts", "-seq"],
-                name="journal_type_ts",
+                fields=["workspace", "entry_type", "ts", "seq"], name="journal_by_type"
             ),
             models.Index(
                 fields=["workspace", "trace_id"],
@@ -128,9 +129,10 @@ class JournalEntry(models.Model):
                 name="journal_marked",
                 condition=~models.Q(priority="normal"),
             ),
+            # To be counted: equal keys take next to nothing.
             models.Index(
-                fields=["workspace", "seq"],
-                name="journal_embeddable",
+                fields=["workspace"],
+                name="journal_embeddable_of",
                 condition=models.Q(embeddable=True),
             ),
             # Few rows: what the count of embeddable entries has to leave out.
