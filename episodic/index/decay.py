@@ -27,7 +27,7 @@ from memory.rules import errors
 BATCH: Final = 2_000
 # PostgreSQL has room for one new version on a page until a transaction ends: so many
 # of a workspace's rows in one lie on pages of their own, nearly all.
-BATCH_SHARE: Final = 1 / 100
+BATCH_SHARE: Final = 1 / 200
 LEAST_BATCH: Final = 10
 DAY_SECONDS: Final = 86_400
 # A smaller difference is no change: no ranking could show it.

@@ -7,13 +7,19 @@ from django.db import migrations, models
 
 TABLE = "journal_entries"
 _WHERE = " WHERE embeddable"
+_UNUSABLE = (
+    f"{_WHERE} AND (retired_at IS NOT NULL OR restricted_at IS NOT NULL"
+    " OR erased_at IS NOT NULL)"
+)
 # By name: columns, and the condition.
 NEW = {
     "journal_by_ts": ("workspace_id, ts, seq", ""),
     "journal_by_crew": ("workspace_id, crew_id, ts, seq", ""),
     "journal_by_agent": ("workspace_id, agent_id, ts, seq", ""),
     "journal_by_type": ("workspace_id, entry_type, ts, seq", ""),
-    "journal_embeddable_of": ("workspace_id", _WHERE),
+    "journal_embeddable_of": ("workspace_id, embeddable", _WHERE),
+    # After the other: of two that serve a query as well SQLite takes the last one.
+    "journal_unusable_of": ("workspace_id, embeddable", _UNUSABLE),
 }
 OLD = {
     "journal_ts": ("workspace_id, ts DESC, seq DESC", ""),
@@ -21,6 +27,7 @@ OLD = {
     "journal_agent_ts": ("workspace_id, agent_id, ts DESC, seq DESC", ""),
     "journal_type_ts": ("workspace_id, entry_type, ts DESC, seq DESC", ""),
     "journal_embeddable": ("workspace_id, seq", _WHERE),
+    "journal_unusable": ("workspace_id, seq", _UNUSABLE),
 }
 
 
@@ -79,9 +86,17 @@ class Migration(migrations.Migration):
                 _index("journal_by_agent", "workspace", "agent_id", "ts", "seq"),
                 _index("journal_by_type", "workspace", "entry_type", "ts", "seq"),
                 _index(
-                    "journal_embeddable_of",
-                    "workspace",
+                    *("journal_embeddable_of", "workspace", "embeddable"),
                     condition=models.Q(embeddable=True),
+                ),
+                _index(
+                    *("journal_unusable_of", "workspace", "embeddable"),
+                    condition=models.Q(embeddable=True)
+                    & (
+                        models.Q(retired_at__isnull=False)
+                        | models.Q(restricted_at__isnull=False)
+                        | models.Q(erased_at__isnull=False)
+                    ),
                 ),
             ],
         )

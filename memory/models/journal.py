@@ -131,14 +131,15 @@ class JournalEntry(models.Model):
             ),
             # To be counted: equal keys take next to nothing.
             models.Index(
-                fields=["workspace"],
+                fields=["workspace", "embeddable"],
                 name="journal_embeddable_of",
                 condition=models.Q(embeddable=True),
             ),
-            # Few rows: what the count of embeddable entries has to leave out.
+            # Few rows: what the count of embeddable entries has to leave out. After the
+            # other: of two that serve a query as well SQLite takes the last one.
             models.Index(
-                fields=["workspace", "seq"],
-                name="journal_unusable",
+                fields=["workspace", "embeddable"],
+                name="journal_unusable_of",
                 condition=models.Q(embeddable=True) & UNUSABLE,
             ),
         )
