@@ -45,7 +45,7 @@ def _set(editor, fillfactor):
 class Migration(migrations.Migration):
     dependencies = [
         ("episodic", "0007_run_workspace"),
-        ("memory", "0012_smaller_indexes"),
+        ("memory", "0012_counted_entries"),
     ]
 
     operations = [migrations.RunPython(fill, fill_back)]

@@ -97,17 +97,16 @@ class JournalEntry(models.Model):
             ),
         )
         indexes = (
-            # Read backwards. An append comes after what is there: fuller pages than
-            # where it comes before.
-            models.Index(fields=["workspace", "ts", "seq"], name="journal_by_ts"),
+            models.Index(fields=["workspace", "-ts", "-seq"], name="journal_ts"),
             models.Index(
-                fields=["workspace", "crew_id", "ts", "seq"], name="journal_by_crew"
+                fields=["workspace", "crew_id", "-ts", "-seq"], name="journal_crew_ts"
             ),
             models.Index(
-                fields=["workspace", "agent_id", "ts", "seq"], name="journal_by_agent"
+                fields=["workspace", "agent_id", "-ts", "-seq"], name="journal_agent_ts"
             ),
             models.Index(
-                fields=["workspace", "entry_type", "ts", "seq"], name="journal_by_type"
+                fields=["workspace", "entry_type", "-ts", "-seq"],
+                name="journal_type_ts",
             ),
             models.Index(
                 fields=["workspace", "trace_id"],
@@ -132,14 +131,14 @@ class JournalEntry(models.Model):
             # To be counted: equal keys take next to nothing.
             models.Index(
                 fields=["workspace", "embeddable"],
-                name="journal_embeddable_of",
+                name="journal_embeddable",
                 condition=models.Q(embeddable=True),
             ),
             # Few rows: what the count of embeddable entries has to leave out. After the
             # other: of two that serve a query as well SQLite takes the last one.
             models.Index(
                 fields=["workspace", "embeddable"],
-                name="journal_unusable_of",
+                name="journal_unusable",
                 condition=models.Q(embeddable=True) & UNUSABLE,
             ),
         )
