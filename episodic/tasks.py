@@ -12,10 +12,11 @@ from celery import current_app, shared_task
 from episodic.consolidation import run as consolidation
 from episodic.embedders.rests import rests
 from episodic.health import snapshots as health
-from episodic.index import decay, waiting
+from episodic.index import decay, engine, waiting
 from episodic.index import sweep as index
 from episodic.map import compute as memory_map
 from episodic.recall import nudges
+from episodic.vectors import pg_pages
 from memory.jobs import dispatch, time_box
 from memory.jobs import registry as jobs
 from memory.jobs.queues import one_at_a_time
@@ -51,6 +52,7 @@ def embed_pending(
 
 
 def lower_importance(home: str) -> Outcome:
+    pg_pages.fit(home, engine.embedder().dim)
     report = decay.run(home)
     return Outcome({"rows": report.rows, "changed": report.updated})
 

@@ -25,10 +25,10 @@ from memory.models import JournalEntry
 from memory.rules import errors
 
 BATCH: Final = 2_000
-# PostgreSQL has room for few new versions on a page until a transaction ends: so many
+# PostgreSQL has room for one new version on a page until a transaction ends: so many
 # of a workspace's rows in one lie on pages of their own, nearly all.
-BATCH_SHARE: Final = 1 / 30
-LEAST_BATCH: Final = 25
+BATCH_SHARE: Final = 1 / 200
+LEAST_BATCH: Final = 10
 DAY_SECONDS: Final = 86_400
 # A smaller difference is no change: no ranking could show it.
 LEAST_CHANGE: Final = 1e-9

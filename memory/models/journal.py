@@ -128,14 +128,16 @@ class JournalEntry(models.Model):
                 name="journal_marked",
                 condition=~models.Q(priority="normal"),
             ),
+            # To be counted: equal keys take next to nothing.
             models.Index(
-                fields=["workspace", "seq"],
+                fields=["workspace", "embeddable"],
                 name="journal_embeddable",
                 condition=models.Q(embeddable=True),
             ),
-            # Few rows: what the count of embeddable entries has to leave out.
+            # Few rows: what the count of embeddable entries has to leave out. After the
+            # other: of two that serve a query as well SQLite takes the last one.
             models.Index(
-                fields=["workspace", "seq"],
+                fields=["workspace", "embeddable"],
                 name="journal_unusable",
                 condition=models.Q(embeddable=True) & UNUSABLE,
             ),

@@ -21,6 +21,18 @@ from memory.rules.entries import NewEntry
 from memory.word_index import storage
 
 COUNT = 240
+# Bytes of an entry's rows in all tables, and of its places in the trees. What pages
+# that are not full and the lists of words take depends on how many entries there are.
+ROWS, MOST_BYTES, MOST_INDEXED, VECTORS_ON_A_PAGE = 2_000, 2_850, 1_700, 7
+GROWING = ("entries", "embeddings", "words", "vectors")
+_SIZE = "SELECT avg(pg_column_size(t.*)) FROM journal_{} t"
+_TREES = (
+    "SELECT sum(pg_relation_size(i.indexrelid)) FROM pg_index i"
+    " JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam"
+    " WHERE a.amname = 'btree' AND i.indrelid::regclass::text LIKE 'journal\\_%'"
+    " AND pg_relation_size(i.indexrelid) > 16384"
+)
+_PAGES = "SELECT count(DISTINCT (ctid::text::point)[0]) FROM journal_vectors"
 
 
 def _filled(upto: int = COUNT) -> dataset.BenchWorkspace:
@@ -84,6 +96,25 @@ def test_the_space_of_a_row_is_that_of_its_tables() -> None:
     assert space["tables"]["journal_vectors"]["hnsw"] > 0
     assert space["bytes_per_row"] > space["tables"]["journal_entries"]["table"]
     assert scale_space.database_bytes() > COUNT * space["bytes_per_row"]
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_a_row_takes_no_more_than_operating_says() -> None:
+    workspace = dataset.open_workspace("scale")
+    scale_rows.drop_graphs()
+    scale_rows.fill(workspace, ROWS, agents=dataset.open_agents(workspace, 3))
+    scale_rows.build_graphs()
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(map(_SIZE.format, GROWING)))
+        sizes = [float(size) for (size,) in cursor.fetchall()]
+        cursor.execute(_TREES)
+        [[trees]] = cursor.fetchall()
+        cursor.execute(_PAGES)
+        [[pages]] = cursor.fetchall()
+    assert sum(sizes) < MOST_BYTES
+    assert trees / ROWS < MOST_INDEXED
+    assert round(ROWS / pages) == VECTORS_ON_A_PAGE
 
 
 def test_scale_asks_for_a_postgresql_database() -> None:
