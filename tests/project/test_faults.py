@@ -18,6 +18,7 @@ from tests.project.machines import Machines
 from tests.project.own_postgres import OwnPostgres
 from tests.world import World
 
+waiting.LIMIT_SECONDS = 60
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 
@@ -61,7 +62,7 @@ class Agents:
     def _append(self, number: int) -> None:
         n = 0
         with self._client() as client:
-            while not self._over.is_set():
+            while not self._over.wait(0.1):
                 n += 1
                 summary = f"entry {number}-{n} of the drill"
                 self._append_until_answered(client, summary)
@@ -80,7 +81,7 @@ class Agents:
 
     def _ask(self, _number: int) -> None:
         with self._client() as client:
-            while not self._over.wait(0.02):
+            while not self._over.wait(0.1):
                 body = {"query": "where is the entry of the drill?"}
                 self._send("ask", client, "/episodic/recall", body, {})
 
@@ -167,7 +168,7 @@ def test_drill(
         agents.until_more()
         print("recovered after", time.monotonic() - up, agents.statuses, agents.slowest)
         b=dict(agents.statuses)
-        agents.until_more(30)
+        agents.until_more(20)
         print("later", {k: v-b.get(k,0) for k,v in agents.statuses.items()})
         s = time.monotonic()
         waiting.until(lambda: pending(postgres) < 10)
@@ -176,7 +177,7 @@ def test_drill(
         # redis
         machines.processes["redis"].kill(); machines.processes["redis"].wait()
         agents.slowest = 0; b=dict(agents.statuses); s=time.monotonic()
-        agents.until_more(30)
+        agents.until_more(20)
         print("no redis", {k: v-b.get(k,0) for k,v in agents.statuses.items()}, agents.slowest, time.monotonic()-s)
         r = httpx.get(f"{url}/readyz"); print(r.status_code, r.text)
         machines.start_redis()
