@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connection
 
-from tests import processes, waiting
+from tests import waiting
 
 
 class OwnPostgres:
