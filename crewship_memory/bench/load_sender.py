@@ -136,4 +136,14 @@ def _exchange(connection: HTTPConnection, call: Call) -> tuple[Answer | None, st
     except (OSError, HTTPException) as error:
         connection.close()
         return None, type(error).__name__
-    return answer, str(answer.status)
+    return answer, f"{answer.status} {_code(answer)}".rstrip()
+
+
+def _code(answer: Answer) -> str:
+    """Return the code of a problem, empty for an answer that is none."""
+    if answer.status < 400:
+        return ""
+    try:
+        return str(answer.json().get("code", ""))
+    except (ValueError, AttributeError):
+        return ""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 
@@ -16,6 +17,7 @@ from crewship_memory.bench import process, server
 
 WEB_PROCESSES: Final = 2
 END_SECONDS: Final = 30
+LINES: Final = 20
 _CELERY: Final = (sys.executable, "-m", "celery", "-q", "-A", "crewship_memory")
 
 
@@ -48,7 +50,9 @@ def scaled_out(folder: Path) -> Iterator[Servers]:
     port = server.free_port()
     manage = (sys.executable, str(settings.BASE_DIR / "manage.py"))
     web = (*manage, "web", "--port", str(port))
-    commands = {f"web-{n}": web for n in range(1, WEB_PROCESSES + 1)}
+    commands: dict[str, tuple[str, ...]] = {
+        f"web-{n}": web for n in range(1, WEB_PROCESSES + 1)
+    }
     commands |= {"worker": (*_CELERY, "worker"), "clock": (*_CELERY, "beat")}
     with ExitStack() as stack:
         processes = {
@@ -81,12 +85,13 @@ def _process(
             child.wait()
 
 
-def log_lines(folder: Path) -> dict[str, int]:
-    """Count the lines of the processes' logs by their level, and tracebacks."""
-    counts = dict.fromkeys(("warning", "error", "critical", "traceback"), 0)
-    for path in folder.glob("bench-*.log"):
+def log_lines(folder: Path) -> dict[str, Any]:
+    """Count the lines of the processes' logs by their level; return the last errors."""
+    counts, errors = Counter[str](), list[str]()
+    for path in sorted(folder.glob("bench-*.log")):
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             for level in ("warning", "error", "critical"):
                 counts[level] += f"[{level}" in line or f'"level": "{level}"' in line
-            counts["traceback"] += line.startswith("Traceback")
-    return counts
+            if "[error" in line or "[critical" in line:
+                errors.append(f"{path.stem}: {line[:300]}")
+    return {**counts, "last_errors": errors[-LINES:]}

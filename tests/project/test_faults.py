@@ -116,7 +116,7 @@ def machines(postgres: OwnPostgres, tmp_path: Path) -> Iterator[Machines]:
 
 def rows(postgres: OwnPostgres, sql: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(postgres.uri, autocommit=True) as server:
-        return server.execute(sql).fetchall()  # type: ignore[arg-type]
+        return server.execute(sql).fetchall()
 
 
 def has_all_vectors(postgres: OwnPostgres) -> bool:

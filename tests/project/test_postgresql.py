@@ -28,9 +28,7 @@ def wrapper(**changes: Any) -> DatabaseWrapper:
 def _own_pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(base, "outage", base._Outage())
     yield
-    pool = DatabaseWrapper._connection_pools.pop("test_postgresql", None)
-    if pool is not None:
-        pool.close()
+    wrapper().close_pool()
 
 
 def test_connections_that_the_server_closed_are_replaced_before_they_are_used() -> None:
