@@ -13,13 +13,14 @@ import threading
 from typing import Any, Final
 
 import structlog
-from celery.beat import Scheduler, Service
+from celery.beat import Service
 from celery.signals import task_prerun
 from celery.worker import WorkController
 from django.conf import settings
 
 from crewship_memory import sqlite_integrity, warm_up
 from crewship_memory.celery import app
+from crewship_memory.clock import SteadyScheduler
 from crewship_memory.index_thread import IndexThread
 from crewship_memory.worker_process import ProcessThreads
 from episodic.embedders import thread_priority
@@ -67,7 +68,9 @@ class BackgroundThreads:
     def __init__(self) -> None:
         self._worker = _worker()
         # In memory: a schedule file would outlive the timetable it came from.
-        self._clock = Service(app, max_interval=TICK_SECONDS, scheduler_cls=Scheduler)
+        self._clock = Service(
+            app, max_interval=TICK_SECONDS, scheduler_cls=SteadyScheduler
+        )
         self._others = ProcessThreads(queues.ALL, is_clock=True)
         self._index = IndexThread()
         self._late_check = threading.Timer(LONGEST_LOAD, sqlite_integrity.watch)

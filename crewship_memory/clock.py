@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Final
 
 import structlog
 from celery.beat import ScheduleEntry, Scheduler, SchedulingError
@@ -14,7 +14,33 @@ from memory.jobs import backlogs, pulses, queues
 log = structlog.get_logger(__name__)
 
 
-class Clock(Scheduler):
+# A clock that was set back by less only makes a task wait that much longer.
+STEP_SECONDS: Final = 1.0
+
+
+class SteadyScheduler(Scheduler):
+    """Goes on when the machine's clock is set back.
+
+    Celery's own then sends nothing until the clock is where it was.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._looked_at = time.time()
+
+    def tick(self, *args: Any, **kwargs: Any) -> float:
+        """Send at most one task that is due; return the seconds to wait."""
+        now = time.time()
+        if now < self._looked_at - STEP_SECONDS:
+            log.warning("clock_set_back", seconds=round(self._looked_at - now))
+            for entry in self.schedule.values():
+                entry.last_run_at = entry.default_now()
+            self.populate_heap()
+        self._looked_at = now
+        return float(super().tick(*args, **kwargs))
+
+
+class Clock(SteadyScheduler):
     """Sends what is due. A schedule file would outlive the timetable it came from."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -23,11 +49,11 @@ class Clock(Scheduler):
         self._beat_at = 0.0
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
-        """Send at most one task that is due; return the seconds to wait."""
+        """Give a sign of life, and go on."""
         if time.monotonic() >= self._beat_at:
             self._beat_at = time.monotonic() + pulses.BEAT_SECONDS
             self._beat()
-        return float(super().tick(*args, **kwargs))
+        return super().tick(*args, **kwargs)
 
     def _beat(self) -> None:
         try:

@@ -175,6 +175,12 @@ DEFAULT_FROM_EMAIL = env.str("CREWSHIP_EMAIL_FROM", "crewship@localhost")
 
 
 # ── The database ─────────────────────────────────────────────────────────────
+POSTGRESQL = "django.db.backends.postgresql"
+# How long the pool goes on trying before it waits for the next request: its pauses
+# double, so that they would outlast an outage.
+RECONNECT_SECONDS = 1.0
+
+
 def _database() -> dict[str, Any]:
     config = env.db("DATABASE_URL", f"sqlite:///{DATA_DIR / 'crewship.sqlite3'}")
     if config["ENGINE"] == "django.db.backends.sqlite3":
@@ -184,6 +190,9 @@ def _database() -> dict[str, Any]:
     else:
         # A request waits for a connection that long, and no longer.
         pool = {"min_size": 2, "max_size": 16, "timeout": 10.0}
+        if config["ENGINE"] == POSTGRESQL:
+            config["ENGINE"] = "crewship_memory.postgresql"
+            pool["reconnect_timeout"] = RECONNECT_SECONDS
         config["OPTIONS"] = {"pool": pool, "connect_timeout": 5}
     config["ATOMIC_REQUESTS"] = False
     return dict(config)
@@ -192,8 +201,8 @@ def _database() -> dict[str, Any]:
 def _replica() -> dict[str, Any]:
     """Return the database that recall reads where it can, of the primary's kind."""
     config = env.db("CREWSHIP_REPLICA_URL")
-    engines = {config["ENGINE"], DATABASES["default"]["ENGINE"]}
-    if engines != {"django.db.backends.postgresql"}:
+    is_postgres = DATABASES["default"]["ENGINE"] == "crewship_memory.postgresql"
+    if config["ENGINE"] != POSTGRESQL or not is_postgres:
         message = "CREWSHIP_REPLICA_URL must name a replica of the PostgreSQL database."
         raise ValueError(message)
     # A replica that is away costs a question little: the primary is there.

@@ -37,7 +37,22 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
+def environment(data_dir: Path) -> dict[str, str]:
+    """Return the variables of a server that is measured, and compile the program."""
+    variables = os.environ | {
+        "CREWSHIP_DATA_DIR": str(data_dir),
+        "CREWSHIP_RATE_LIMIT": "100000000/m",
+        "CREWSHIP_LOG_LEVEL": "WARNING",
+    }
+    # As it is installed: an image has the program compiled, and a second start too.
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    for package in PACKAGES:
+        compileall.compile_dir(settings.BASE_DIR / package, quiet=2)
+    return variables
+
+
+def wait(url: str, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a server is ready."""
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until:
         if process.poll() is not None:
@@ -57,24 +72,16 @@ def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
 def running(data_dir: Path) -> Iterator[Running]:
     """Run ``manage.py up`` on the given data folder."""
     port = free_port()
-    environment = os.environ | {
-        "CREWSHIP_DATA_DIR": str(data_dir),
-        "CREWSHIP_RATE_LIMIT": "100000000/m",
-        "CREWSHIP_LOG_LEVEL": "WARNING",
-    }
-    # As it is installed: an image has the program compiled, and a second start too.
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    for package in PACKAGES:
-        compileall.compile_dir(settings.BASE_DIR / package, quiet=2)
+    variables = environment(data_dir)
     command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "up"]
     started = time.perf_counter()
     with (data_dir / "bench-server.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603  (our own command, our own arguments)
-            [*command, "--port", str(port)], env=environment, stdout=log, stderr=log
+            [*command, "--port", str(port)], env=variables, stdout=log, stderr=log
         )
         try:
             url = f"http://127.0.0.1:{port}"
-            _wait(url, process)
+            wait(url, process)
             yield Running(url, process.pid, started)
         finally:
             process.terminate()

@@ -162,7 +162,7 @@ class Status:
     recent: tuple[Call, ...] = ()  # oldest first, at most RECENT_CALLS
 
 
-class _Wrapper:
+class Wrapper:
     """An embedder that wraps another one, and has its name, model and length."""
 
     def __init__(self, inner: Embedder) -> None:
@@ -182,7 +182,7 @@ class _Wrapper:
         return self.inner.dim
 
 
-class Observed(_Wrapper):
+class Observed(Wrapper):
     """An embedder that records how its calls ended.
 
     One good answer after an outage means answering. A call that the caller interrupted
@@ -242,7 +242,7 @@ class CacheCounts:
     size: int
 
 
-class CachedQueries(_Wrapper):
+class CachedQueries(Wrapper):
     """An embedder that keeps the vectors of the most recent questions.
 
     The cache stores the questions themselves, so it is a place of personal data:

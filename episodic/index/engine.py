@@ -9,6 +9,8 @@ from django.conf import settings
 
 from episodic.embedders import registry
 from episodic.embedders.base import CachedQueries, Embedder, Observed, Status
+from episodic.embedders.limited import LimitedQueries
+from episodic.embedders.ollama import OllamaEmbedder
 from episodic.vectors.base import VectorIndex
 from episodic.vectors.pg import PgIndex
 from episodic.vectors.scan import ScanIndex
@@ -40,8 +42,11 @@ def _build() -> Embedder:
 def use(inner: Embedder | None) -> None:
     """Use another embedder; None builds the configured one again."""
     with _lock:
-        _parts.observed = Observed(inner or _build())
-        _parts.cached = CachedQueries(_parts.observed, size=settings.QUERY_CACHE)
+        inner = inner or _build()
+        _parts.observed = Observed(inner)
+        is_remote = isinstance(inner, OllamaEmbedder)
+        queries = LimitedQueries(_parts.observed) if is_remote else _parts.observed
+        _parts.cached = CachedQueries(queries, size=settings.QUERY_CACHE)
 
 
 def embedder() -> CachedQueries:

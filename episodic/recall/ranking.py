@@ -149,8 +149,9 @@ def _rank_dense(
 ) -> None:
     try:
         with timings.stage("embed"):
-            waiting.embed_for(rankings.scope)
             rankings.vector = engine.embedder().embed_query(request.query)
+            # Not of an embedder that has just failed: it would be waited for twice.
+            waiting.embed_for(rankings.scope)
     except EmbedderError as error:
         # In English: the recall log and the runs of saved checks keep it.
         rankings.degraded = _UNAVAILABLE.format(reason=error.reason)

@@ -248,19 +248,22 @@ CATALOGUE: Final = (
 )
 
 
+def _registered() -> list[Tool]:
+    return [tool_registry.find(tool.name) or tool for tool in CATALOGUE]
+
+
 def offered(by: Actor) -> list[Tool]:
     """Return the registered tools over files that a caller may use."""
-    registered = [tool_registry.find(tool.name) or tool for tool in CATALOGUE]
-    return [tool for tool in registered if tool.available(by)]
+    return [tool for tool in _registered() if tool.available(by)]
 
 
 def call(name: str, arguments: Mapping[str, Any], *, by: Actor) -> Result:
     """Call a tool for the agent ``by``; recoverable errors are results."""
     by.require("tools.call")
-    tools = offered(by)
-    tool = next((tool for tool in tools if tool.name == name), None)
-    if tool is None:
-        names = ", ".join(tool.name for tool in tools) or "none"
+    tool = next((tool for tool in _registered() if tool.name == name), None)
+    # Each of them asks the database whether the caller has it: one, not all.
+    if tool is None or not tool.available(by):
+        names = ", ".join(tool.name for tool in offered(by)) or "none"
         detail = f"There is no such tool. There are: {names}."
         return Result(
             ok=False, content=detail, error={"code": "unknown_tool", "detail": detail}

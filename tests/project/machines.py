@@ -88,6 +88,10 @@ class Machines:
             waiting.until(lambda n=name, s=serves: self.is_running(n) and s())  # type: ignore[misc]
         self._waiting_for.clear()
 
+    def until_web_answers(self) -> None:
+        """Wait for the web process alone."""
+        waiting.until(self._waiting_for.pop("web"))
+
     def _has_pulse(self, name: str) -> bool:
         from memory.models import WorkerProcess
 

@@ -21,6 +21,7 @@ from django.db import connections
 from crewship_memory.bench import (
     dataset,
     erasure,
+    load,
     matching,
     measure,
     peers,
@@ -32,6 +33,7 @@ from crewship_memory.bench import (
     sets,
 )
 from crewship_memory.bench.client import Client
+from crewship_memory.bench.load_sender import Plan as LoadPlan
 from crewship_memory.bench.sets import LabelledSet, SetError
 from crewship_memory.version import VERSION
 from episodic.index import engine
@@ -39,7 +41,7 @@ from episodic.index import engine
 INSIDE = "CREWSHIP_BENCH_INSIDE"
 CLIENTS = 8
 PARTS = {
-    "append", "erasure", "freshness", "matching", "peers", "quality", "recall",
+    "append", "erasure", "freshness", "load", "matching", "peers", "quality", "recall",
     "records", "scale",
 }  # fmt: skip
 
@@ -76,6 +78,7 @@ class Command(BaseCommand):
             "--most", type=int, help="Of quality: how many questions of each half."
         )
         self._add_scale_arguments(parser)
+        self._add_load_arguments(parser)
 
     def _add_scale_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -93,6 +96,24 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--explain", action="store_true", help="Of scale: show the queries' plans."
+        )
+
+    def _add_load_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--seconds", type=int, default=600, help="Of load: how long."
+        )
+        parser.add_argument(
+            "--rate", type=float, default=100, help="Of load: requests a second."
+        )
+        parser.add_argument(
+            "--database",
+            metavar="DATABASE_URL",
+            default="",
+            help="Of load: a PostgreSQL database to fill, for two web processes, a"
+            " worker and a clock instead of one process over SQLite.",
+        )
+        parser.add_argument(
+            "--redis", metavar="REDIS_URL", default="", help="Of load: their Redis."
         )
 
     def handle(
@@ -114,7 +135,10 @@ class Command(BaseCommand):
             self._scale(counts, **options)
             return
         if os.environ.get(INSIDE) != "1":
-            self._in_fresh_folder()
+            self._in_fresh_folder(is_load="load" in parts, **options)
+            return
+        if "load" in parts:
+            self._measure_load(LoadPlan(options["seconds"], options["rate"]))
             return
         report = self._measure(set(parts), counts, appends)
         if labelled is not None:
@@ -143,9 +167,20 @@ class Command(BaseCommand):
         except SetError as error:
             raise CommandError(str(error)) from error
 
-    def _in_fresh_folder(self) -> None:
+    def _in_fresh_folder(
+        self, *, is_load: bool, database: str, redis: str, **_: Any
+    ) -> None:
+        variables = {"DATABASE_URL": "", "REDIS_URL": ""}
+        if is_load and bool(database) != bool(redis):
+            message = "The part load needs --database and --redis, or neither."
+            raise CommandError(message)
+        if is_load:
+            # The same for the same database, which remembers it.
+            secret = hashlib.sha256(f"bench {database}".encode()).hexdigest()
+            variables = {"DATABASE_URL": database, "REDIS_URL": redis}
+            variables["CREWSHIP_SECRET_KEY"] = secret
         with tempfile.TemporaryDirectory(prefix="crewship-bench-") as folder:
-            self._run_inside({"CREWSHIP_DATA_DIR": folder, "DATABASE_URL": ""})
+            self._run_inside({"CREWSHIP_DATA_DIR": folder, **variables})
 
     def _run_inside(self, variables: dict[str, str]) -> None:
         environment = {**os.environ, INSIDE: "1", **variables}
@@ -173,6 +208,16 @@ class Command(BaseCommand):
         plan = scale.Plan(sorted(sizes), options["workspaces"], options["explain"])
         report = self._machine() | {"scale": scale.measure(plan, self.stderr.write)}
         self.stdout.write(json.dumps(report, indent=2))
+
+    def _measure_load(self, plan: LoadPlan) -> None:
+        """Measure under load; fail when anything failed or was lost."""
+        call_command("migrate", verbosity=0)
+        call_command("collectstatic", interactive=False, verbosity=0)
+        figures = load.measure(plan, self.stderr.write)
+        self.stdout.write(json.dumps(self._machine() | {"load": figures}, indent=2))
+        if not load.is_clean(figures):
+            message = "Not every request was answered well, or something is lost."
+            raise CommandError(message)
 
     def _machine(self) -> dict[str, Any]:
         return {

@@ -1,0 +1,1 @@
+"""Django's PostgreSQL with connections that notice a server that went away."""
