@@ -28,6 +28,7 @@ from crewship_memory.backup import (
     schema,
     tables,
     target,
+    target_lock,
 )
 from crewship_memory.backup.envelope import BadBackup, Input
 from crewship_memory.backup.finish import Report
@@ -55,11 +56,11 @@ def restore(
     """
     if erasures is not None:
         fingerprints.check_folder(erasures)
-    with _alone(), restore_mark.ours():
+    with _alone(), target_lock.held(connection) as locked, restore_mark.ours():
         try:
             if source is not None:
-                _load(Reader(Input(source, secret)), watch)
-            return finish.finish(watch, erasures=erasures, accept=accept)
+                _load(Reader(Input(source, secret)), watch, locked)
+            return finish.finish(watch, locked, erasures=erasures, accept=accept)
         finally:
             installation.forget()
 
@@ -82,7 +83,7 @@ def _alone() -> Iterator[None]:
         yield
 
 
-def _load(reader: Reader, watch: Watch) -> None:
+def _load(reader: Reader, watch: Watch, locked: target_lock.Check) -> None:
     frames = iter(reader)
     first = next(frames)
     if first.kind != Kind.HEADER:
@@ -108,6 +109,7 @@ def _load(reader: Reader, watch: Watch) -> None:
     finally:
         connection.enable_constraint_checking()
     rows.reset_sequences(connection, head.tables.values())
+    locked()
     target.note_loaded(note)
     make.step("loaded")
 
