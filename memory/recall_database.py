@@ -38,8 +38,10 @@ IS_STANDBY: Final = "pg_is_in_recovery()"
 # the workspace as their parameter. Packages above add their own. The hash of the last
 # entry, because another journal may have as many.
 marks: list[str] = [
-    "SELECT COALESCE(max(entry_hash), '') FROM journal_chain_heads"
-    " WHERE workspace_id = %s",
+    (
+        "SELECT COALESCE(max(entry_hash), '') FROM journal_chain_heads"
+        " WHERE workspace_id = %s"
+    ),
 ]
 # The replica cancelled a statement, to go on replaying: it is there all the same.
 _CONFLICTS: Final = (errors.SerializationFailure, errors.DeadlockDetected)

@@ -148,7 +148,8 @@ def _opened(export: Export) -> BinaryIO:
     if not body_settings.in_database():
         return source
     with source:
-        target = cast("BinaryIO", tempfile.SpooledTemporaryFile(bundle_files.SPOOL))
+        spool = tempfile.SpooledTemporaryFile(bundle_files.SPOOL)  # noqa: SIM115
+        target = cast("BinaryIO", spool)
         shutil.copyfileobj(source, target)
     target.seek(0)
     return target

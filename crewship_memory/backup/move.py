@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from crewship_memory.backup import (
     child_process,
+    indexes,
     make,
     rows,
     samples,
@@ -152,7 +153,8 @@ def _copy(
             count += len(batch)
             watch(table.name, count, total)
 
-    with transaction.atomic(using=ALIAS):
+    left_out = indexes.left_out(database, table.name, total)
+    with transaction.atomic(using=ALIAS), left_out:
         note["rows"][table.name] = rows.insert(database, table, batches())
         restore_mark.write(note, database)
 

@@ -22,6 +22,7 @@ from crewship_memory.backup import (
     fingerprints,
     finish,
     header,
+    indexes,
     key_store,
     make,
     rows,
@@ -193,7 +194,8 @@ class _Load:
                 self._watch(name, count, total)
 
         # PostgreSQL looks at foreign keys here, SQLite at the end.
-        with _references_checked(), transaction.atomic():
+        left_out = indexes.left_out(connection, name, total)
+        with _references_checked(), transaction.atomic(), left_out:
             self._counts[name] = rows.insert(connection, table, batches())
 
     def _end(self, content: dict[str, Any]) -> None:

@@ -9,7 +9,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import pytest
-from django.db import InterfaceError, OperationalError, connections, transaction
+from django.db import (
+    InterfaceError,
+    OperationalError,
+    ProgrammingError,
+    connections,
+    transaction,
+)
 
 from crewship_memory import healthz
 from episodic.recall import ranking
@@ -177,6 +183,38 @@ def test_one_that_is_away_shows_in_readyz_alone(
     assert _ask(world) == ["refund one"]
     with pytest.raises(healthz.Degraded, match="does not answer"):
         healthz.check_replica()
+
+
+@on_postgres
+@pytest.mark.usefixtures("replica")
+def test_one_that_is_no_standby_is_not_read(
+    world: World, read_from: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that was promoted: it writes itself, and has the same marks at first."""
+    _indexed(world, read_from)
+    monkeypatch.setattr(recall_database, "IS_STANDBY", "pg_is_in_recovery()")
+    assert _ask(world) == ["refund one"]
+    assert set(read_from) == {PRIMARY}
+    with pytest.raises(healthz.Degraded, match="was promoted"):
+        healthz.check_replica()
+
+
+@on_postgres
+@pytest.mark.usefixtures("replica")
+def test_one_without_a_new_table_yet_costs_no_answer(
+    world: World, read_from: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _indexed(world, read_from)
+    real = ranking.fuse
+
+    def lacking(*args: object) -> object:
+        if recall_database.connection().alias == REPLICA:
+            raise ProgrammingError("relation does not exist")
+        return real(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ranking, "fuse", lacking)
+    assert _ask(world) == ["refund one"]
+    assert not recall_database.away.is_noted
 
 
 @on_postgres

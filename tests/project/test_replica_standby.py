@@ -228,18 +228,3 @@ def test_a_standby_that_stops_is_done_without_and_read_again(
     _catch_up()
     _ask(world)
     assert read_from == [REPLICA, PRIMARY, REPLICA]
-
-
-@pytest.mark.skipif("TRIAL_PROMOTE" not in os.environ, reason="trial")
-@pytest.mark.usefixtures("replica")
-def test_zz_promoted(world: World, standby: Standby, read_from: list[str]) -> None:
-    world.indexed("refund one")
-    _catch_up()
-    _ask(world)
-    _one(REPLICA, "SELECT pg_promote()::text")
-    _ask(world)
-    with pytest.raises(healthz.Degraded, match="promoted"):
-        healthz.check_replica()
-    recall_database.away.end()
-    _ask(world)
-    assert read_from == [REPLICA, PRIMARY, PRIMARY]
