@@ -207,8 +207,19 @@ def _replica() -> dict[str, Any]:
         raise ValueError(message)
     # A replica that is away costs a question little: the primary is there.
     pool = {"min_size": 1, "max_size": 16, "timeout": 1.0}
-    options = {"pool": pool, "connect_timeout": 1}
-    return dict(config) | {"OPTIONS": options, "TEST": {"MIRROR": "default"}}
+    # By itself the pool would try less and less often, and miss that it is back.
+    pool |= {"reconnect_timeout": 1.0}
+    options = {
+        "pool": pool,
+        "connect_timeout": 1,
+        "tcp_user_timeout": 3_000,
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 2,
+    }
+    # Connections that broke while it was away are made again before they are used.
+    config |= {"CONN_HEALTH_CHECKS": True, "OPTIONS": options}
+    return dict(config) | {"TEST": {"MIRROR": "default"}}
 
 
 DATABASES = {"default": _database()}

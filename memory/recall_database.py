@@ -3,14 +3,15 @@
 Only what ranks is read from a replica. The entries of an answer come from the primary,
 so that nothing erased or restricted a moment ago is shown. Each question compares the
 marks of its workspace in both databases: where the replica lacks any of its entries or
-vectors, the primary is read, so that what was just written is found.
+vectors, the primary is read, so that what was just written is found. A replica that is
+a standby no longer is read for nothing: it goes its own way.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Final, TypeVar
 
@@ -18,6 +19,7 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import errors
 
 Result = TypeVar("Result")
 PRIMARY: Final = "default"
@@ -26,12 +28,23 @@ REPLICA: Final = "replica"
 RETRY_SECONDS: Final = 15.0
 BEHIND_BYTES: Final = 64 * 2**20
 AWAY: Final = "The read replica does not answer: recall reads the primary database."
+PROMOTED: Final = (
+    "The read replica is no standby, or was promoted: recall reads the primary"
+    " database."
+)
 BEHIND: Final = "The read replica is far behind: recall reads the primary database."
-# Numbers that become others with what recall reads of a workspace, as statements with
-# the workspace as their parameter. Packages above add their own.
+IS_STANDBY: Final = "pg_is_in_recovery()"
+# Values that become others with what recall reads of a workspace, as statements with
+# the workspace as their parameter. Packages above add their own. The hash of the last
+# entry, because another journal may have as many.
 marks: list[str] = [
-    "SELECT COALESCE(max(seq), 0) FROM journal_chain_heads WHERE workspace_id = %s",
+    (
+        "SELECT COALESCE(max(entry_hash), '') FROM journal_chain_heads"
+        " WHERE workspace_id = %s"
+    ),
 ]
+# The replica cancelled a statement, to go on replaying: it is there all the same.
+_CONFLICTS: Final = (errors.SerializationFailure, errors.DeadlockDetected)
 log = structlog.get_logger(__name__)
 
 
@@ -97,14 +110,26 @@ def ask(workspace_id: str, act: Callable[[], Result]) -> Result:
     token = _question.set(question)
     try:
         return act()
-    except (OperationalError, InterfaceError):
+    except (DatabaseError, InterfaceError) as error:
         if question.alias != REPLICA:
             raise
-        _note_away()
+        _note(error)
         question.alias = PRIMARY
         return act()
     finally:
         _question.reset(token)
+
+
+def _note(error: DatabaseError | InterfaceError) -> None:
+    """Leave the replica alone where it does not answer.
+
+    It may also have cancelled a statement, or lack a table that was made a moment ago.
+    """
+    is_conflict = isinstance(error.__cause__, _CONFLICTS)
+    if isinstance(error, OperationalError | InterfaceError) and not is_conflict:
+        _note_away()
+    else:
+        log.info("replica_refused", error=type(error.__cause__).__name__)
 
 
 def _choice(workspace_id: str) -> str:
@@ -113,18 +138,23 @@ def _choice(workspace_id: str) -> str:
     if away.is_noted or connections[PRIMARY].in_atomic_block:
         return PRIMARY
     try:
-        replica_marks = _marks_in(REPLICA, workspace_id)
-    except (DatabaseError, InterfaceError):
-        _note_away()
+        is_standby, *replica_marks = _read(REPLICA, workspace_id, [IS_STANDBY, *marks])
+    except (DatabaseError, InterfaceError) as error:
+        _note(error)
         return PRIMARY
-    return REPLICA if replica_marks == _marks_in(PRIMARY, workspace_id) else PRIMARY
+    if not is_standby:
+        away.note()
+        log.warning("replica_promoted", seconds=RETRY_SECONDS)
+        return PRIMARY
+    is_same = replica_marks == _read(PRIMARY, workspace_id, marks)
+    return REPLICA if is_same else PRIMARY
 
 
-def _marks_in(alias: str, workspace_id: str) -> tuple[int, ...]:
-    sql = f"SELECT {', '.join(f'({mark})' for mark in marks)}"
+def _read(alias: str, workspace_id: str, columns: Sequence[str]) -> list[object]:
+    sql = f"SELECT {', '.join(f'({column})' for column in columns)}"
     with connections[alias].cursor() as cursor:
-        cursor.execute(sql, [workspace_id] * len(marks))
-        return tuple(cursor.fetchone())
+        cursor.execute(sql, [workspace_id] * sql.count("%s"))
+        return list(cursor.fetchone())
 
 
 def _note_away() -> None:
@@ -139,14 +169,16 @@ def problem() -> str | None:
         return None
     try:
         with connections[REPLICA].cursor() as cursor:
-            cursor.execute("SELECT pg_last_wal_replay_lsn()::text")
-            [replayed] = cursor.fetchone()
+            cursor.execute(f"SELECT {IS_STANDBY}, pg_last_wal_replay_lsn()::text")
+            is_standby, replayed = cursor.fetchone()
     except (DatabaseError, InterfaceError):
         _note_away()
         return AWAY
+    if not is_standby:
+        return PROMOTED
     away.end()
     if replayed is None:
-        # It is no standby of the server's own kind: the marks alone decide.
+        # A standby of another kind than the server's own: the marks alone decide.
         return None
     with connections[PRIMARY].cursor() as cursor:
         cursor.execute("SELECT pg_current_wal_lsn() - %s::pg_lsn", [replayed])

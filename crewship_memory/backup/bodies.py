@@ -13,10 +13,11 @@ import hashlib
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final, cast
 
 from django.conf import settings
 
@@ -25,6 +26,7 @@ from crewship_memory.backup.snapshot import Snapshot
 from gdpr import bundle_files, encrypted_file
 from gdpr.models import Export
 from memory.files import paths, versions
+from memory.installation import bodies as body_settings
 from memory.installation import folders, key_files
 from memory.rules import errors
 from memory.stored_files.folder import FileStore
@@ -120,8 +122,8 @@ def pieces(snapshot: Snapshot, counts: Counts) -> Iterator[Piece]:
 def _export_pieces(export: Export, counts: Counts) -> Iterator[Piece]:
     parts = (export.workspace_id, f"{export.pk}.sealed")
     try:
-        file = bundle_files.opened(export)
-    except OSError:
+        file = _opened(export)
+    except (FileNotFoundError, PermissionError):
         counts.missing += 1
         return
     with file:
@@ -134,6 +136,23 @@ def _export_pieces(export: Export, counts: Counts) -> Iterator[Piece]:
             if not following:
                 return
             chunk = following
+
+
+def _opened(export: Export) -> BinaryIO:
+    """Return all of a bundle, as a file; raise FileNotFoundError.
+
+    One in the database can be deleted between two of its pieces: it is read before
+    anything of it is written. A file stays while it is open.
+    """
+    source = bundle_files.opened(export)
+    if not body_settings.in_database():
+        return source
+    with source:
+        spool = tempfile.SpooledTemporaryFile(bundle_files.SPOOL)  # noqa: SIM115
+        target = cast("BinaryIO", spool)
+        shutil.copyfileobj(source, target)
+    target.seek(0)
+    return target
 
 
 # ── Writing ──────────────────────────────────────────────────────────────────

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from crewship_memory.backup import vectors
-from memory.word_index import storage
+from typing import Final
+
+from django.db import connection, transaction
+
+from crewship_memory.backup import indexes, vectors
+from memory.word_index import pg_table, storage
+
+# The server looks at new tables by itself, but not at once, and at parents never.
+_STATISTICS: Final = (
+    "ANALYZE journal_words, journal_embeddings, journal_vectors"
+    " (workspace_id, entry_id, crew_id, agent_id, entry_type, ts, model, dim)"
+)
 
 
 def fill() -> None:
     """Write the words of entries, and what pgvector searches. Safe to repeat."""
-    storage.fill()
+    with transaction.atomic(), indexes.left_out(connection, pg_table.TABLE):
+        storage.fill()
     vectors.fill()
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(_STATISTICS)

@@ -21,6 +21,7 @@ from crewship_memory.backup import (
     samples,
     schema,
     target,
+    target_lock,
 )
 from crewship_memory.backup.make import Watch
 from gdpr.certificates import issue as certificates
@@ -85,7 +86,11 @@ def _facts(note: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def finish(
-    watch: Watch, *, erasures: Path | None = None, accept: bool = False
+    watch: Watch,
+    locked: target_lock.Check,
+    *,
+    erasures: Path | None = None,
+    accept: bool = False,
 ) -> Report:
     """End a restore that has loaded everything; it may be repeated."""
     start, note = time.monotonic(), restore_mark.read()
@@ -106,6 +111,7 @@ def finish(
     make.step("erased")
     _verify(report, note, watch)
     make.step("verified")
+    locked()
     if not report.problems or accept:
         _serve(report)
     report.seconds = time.monotonic() - start

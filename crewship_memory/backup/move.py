@@ -19,12 +19,14 @@ from django.utils import timezone
 
 from crewship_memory.backup import (
     child_process,
+    indexes,
     make,
     rows,
     samples,
     snapshot,
     tables,
     target,
+    target_lock,
 )
 from crewship_memory.backup.make import Watch
 from crewship_memory.backup.snapshot import Row, Snapshot
@@ -56,20 +58,28 @@ def move(url: str, watch: Watch, *, accept: bool = False) -> dict[str, Any]:
     schema_version.guard()
     installation_id = installation.installation_id()
     database = _database(url)
-    note = _note(database, installation_id)
-    if note.get("stage") != target.LOADED:
-        note["samples"] = note.get("samples") or samples.taken()
-        note["made_at"] = note.get("made_at") or journal.stamp(timezone.now())
-        restore_mark.write(note, database)
-        if not note.get("is_migrated"):
-            child_process.migrate({"DATABASE_URL": url})
-        with snapshot.alone() as moment:
-            _load(moment, database, note, watch)
+    with target_lock.held(database) as locked:
+        _copy_all(url, database, _note(database, installation_id), watch)
+        locked()
     make.step("moved")
     database.close()
     watch("verifying", 0, 0)
     arguments = ["--accept"] if accept else []
     return child_process.restore(arguments, {"DATABASE_URL": url})
+
+
+def _copy_all(
+    url: str, database: BaseDatabaseWrapper, note: dict[str, Any], watch: Watch
+) -> None:
+    if note.get("stage") == target.LOADED:
+        return
+    note["samples"] = note.get("samples") or samples.taken()
+    note["made_at"] = note.get("made_at") or journal.stamp(timezone.now())
+    restore_mark.write(note, database)
+    if not note.get("is_migrated"):
+        child_process.migrate({"DATABASE_URL": url})
+    with snapshot.alone() as moment:
+        _load(moment, database, note, watch)
 
 
 def _database(url: str) -> BaseDatabaseWrapper:
@@ -143,7 +153,8 @@ def _copy(
             count += len(batch)
             watch(table.name, count, total)
 
-    with transaction.atomic(using=ALIAS):
+    left_out = indexes.left_out(database, table.name, total)
+    with transaction.atomic(using=ALIAS), left_out:
         note["rows"][table.name] = rows.insert(database, table, batches())
         restore_mark.write(note, database)
 

@@ -22,12 +22,14 @@ from crewship_memory.backup import (
     fingerprints,
     finish,
     header,
+    indexes,
     key_store,
     make,
     rows,
     schema,
     tables,
     target,
+    target_lock,
 )
 from crewship_memory.backup.envelope import BadBackup, Input
 from crewship_memory.backup.finish import Report
@@ -55,11 +57,11 @@ def restore(
     """
     if erasures is not None:
         fingerprints.check_folder(erasures)
-    with _alone(), restore_mark.ours():
+    with _alone(), target_lock.held(connection) as locked, restore_mark.ours():
         try:
             if source is not None:
-                _load(Reader(Input(source, secret)), watch)
-            return finish.finish(watch, erasures=erasures, accept=accept)
+                _load(Reader(Input(source, secret)), watch, locked)
+            return finish.finish(watch, locked, erasures=erasures, accept=accept)
         finally:
             installation.forget()
 
@@ -82,7 +84,7 @@ def _alone() -> Iterator[None]:
         yield
 
 
-def _load(reader: Reader, watch: Watch) -> None:
+def _load(reader: Reader, watch: Watch, locked: target_lock.Check) -> None:
     frames = iter(reader)
     first = next(frames)
     if first.kind != Kind.HEADER:
@@ -108,6 +110,7 @@ def _load(reader: Reader, watch: Watch) -> None:
     finally:
         connection.enable_constraint_checking()
     rows.reset_sequences(connection, head.tables.values())
+    locked()
     target.note_loaded(note)
     make.step("loaded")
 
@@ -191,7 +194,8 @@ class _Load:
                 self._watch(name, count, total)
 
         # PostgreSQL looks at foreign keys here, SQLite at the end.
-        with _references_checked(), transaction.atomic():
+        left_out = indexes.left_out(connection, name, total)
+        with _references_checked(), transaction.atomic(), left_out:
             self._counts[name] = rows.insert(connection, table, batches())
 
     def _end(self, content: dict[str, Any]) -> None:

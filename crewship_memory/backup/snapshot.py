@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import psycopg
 from django.db import connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from crewship_memory.backup import vectors
@@ -161,11 +162,16 @@ def alone() -> Iterator[Snapshot]:
         database.execute("ROLLBACK")
 
 
+def connected(database: BaseDatabaseWrapper) -> psycopg.Connection:
+    """Return another connection to a PostgreSQL database, apart from Django's."""
+    params = database.get_connection_params()
+    params = {k: v for k, v in params.items() if k not in ("cursor_factory", "context")}
+    return psycopg.connect(**params)
+
+
 @contextmanager
 def _postgres() -> Iterator[Snapshot]:
-    params = connection.get_connection_params()
-    params = {k: v for k, v in params.items() if k not in ("cursor_factory", "context")}
-    with psycopg.connect(**params) as database:
+    with connected(connection) as database:
         database.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         database.read_only = True
         database.execute("SELECT count(*) FROM django_migrations")

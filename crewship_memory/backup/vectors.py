@@ -7,7 +7,6 @@ they come from. PostgreSQL rounds them to 16 bits when they are stored.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 import numpy as np
@@ -15,6 +14,7 @@ from django.db import connection, transaction
 from numpy.typing import NDArray
 from psycopg import sql
 
+from crewship_memory.backup import indexes
 from crewship_memory.backup.tables import Table
 from episodic.models import Embedding
 from episodic.vectors import pg_store
@@ -27,14 +27,13 @@ SENT: Final = sql.SQL(
     " AND v.entry_id = journal_embeddings.entry_id)"
 )
 CHUNK: Final = 2_000
-_INDEXES: Final = (
-    "SELECT indexname, indexdef FROM pg_indexes"
-    " WHERE tablename = 'journal_vectors' AND indexdef LIKE '%USING hnsw%'"
+_LOADED: Final = (
+    "SELECT entry_id, vector FROM journal_embeddings WHERE entry_id > %s"
+    " AND dim > 0 AND length(vector) = 4 * dim ORDER BY entry_id LIMIT %s"
 )
-# One process alone: several share memory that a container may not have.
-_MEMORY: Final = (
-    "SET LOCAL maintenance_work_mem = '512MB'",
-    "SET LOCAL max_parallel_maintenance_workers = 0",
+# One rewrite of the table: emptied row by row it would be there twice.
+_EMPTIED: Final = (
+    "ALTER TABLE journal_embeddings ALTER COLUMN vector TYPE bytea USING ''::bytea"
 )
 
 
@@ -57,31 +56,22 @@ def fill() -> None:
     """
     if not pg_store.is_used():
         return
-    loaded = Embedding.objects.filter(dim__gt=0).exclude(vector=b"").order_by("pk")
+    loaded = Embedding.objects.filter(dim__gt=0).exclude(vector=b"")
     if not loaded.exists():
         return
-    with transaction.atomic(), _without_indexes():
-        while chunk := list(loaded.only("pk", COLUMN)[:CHUNK]):
-            pg_store.store([(row.pk, _numbers(row)) for row in chunk])
-            ids = [row.pk for row in chunk]
-            Embedding.objects.filter(pk__in=ids).update(vector=b"")
+    with transaction.atomic(), indexes.left_out(connection, "journal_vectors"):
+        pg_store.store_all(_chunks())
+        with connection.cursor() as cursor:
+            cursor.execute(_EMPTIED)
 
 
-def _numbers(row: Embedding) -> NDArray[np.float32]:
-    return np.frombuffer(bytes(row.vector), dtype="<f4")
-
-
-@contextmanager
-def _without_indexes() -> Iterator[None]:
-    """Make the graphs of vectors once, at the end: row by row is many times slower."""
-    with connection.cursor() as cursor:
-        cursor.execute(_INDEXES)
-        indexes = cursor.fetchall()
-        for name, _ in indexes:
-            cursor.execute(f"DROP INDEX {connection.ops.quote_name(name)}")
-        yield
-        for statement in _MEMORY:
-            cursor.execute(statement)
-        for _, definition in indexes:
-            # It stands there as that of the parent, without its partitions.
-            cursor.execute(definition.replace(" ON ONLY ", " ON ", 1))
+def _chunks() -> Iterator[list[tuple[str, NDArray[np.float32]]]]:
+    last = ""
+    while True:
+        with connection.cursor() as cursor:
+            cursor.execute(_LOADED, [last, CHUNK])
+            rows = cursor.fetchall()
+        if not rows:
+            return
+        yield [(key, np.frombuffer(bytes(blob), "<f4")) for key, blob in rows]
+        last = rows[-1][0]

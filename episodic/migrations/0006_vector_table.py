@@ -154,6 +154,10 @@ _RENAMED: Final = """
     CREATE OR REPLACE FUNCTION agents_embeddings_begin_again() RETURNS trigger
     LANGUAGE plpgsql AS $$
     BEGIN
+        -- In the order in which everybody locks embeddings.
+        PERFORM 1 FROM journal_embeddings
+        WHERE workspace_id = new.workspace_id AND agent_id = new.id AND dim > 0
+        ORDER BY entry_id FOR NO KEY UPDATE;
         UPDATE journal_embeddings SET vector = '', dim = 0, attempts = 0,
         last_error = '', next_attempt_at = NULL, lease_until = NULL,
         state = CASE state WHEN 'withheld' THEN 'withheld' ELSE 'pending' END{more}

@@ -7,7 +7,8 @@ embeddings write: its importance, whether it is ranked, and its end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -28,15 +29,22 @@ _COLUMNS: Final = (
 _NEW: Final = ", ".join(
     f"{name} = excluded.{name}" for name in _COLUMNS.split(", ")[2:]
 )
+_GIVEN: Final = "unnest(%s::text[], %s::text[]) AS given (entry_id, vec)"
 _STORE: Final = (
     f"INSERT INTO journal_vectors ({_COLUMNS})"  # noqa: S608  (constants)
     " SELECT m.workspace_id, m.entry_id, m.crew_id, m.agent_id, e.entry_type, e.ts,"
     " e.recorded_at, m.model, m.dim, m.state = 'indexed', m.importance_score,"
-    " given.vec::halfvec FROM unnest(%s::text[], %s::text[]) AS given (entry_id, vec)"
+    f" given.vec::halfvec FROM {_GIVEN}"
     " JOIN journal_embeddings m ON m.entry_id = given.entry_id"
     " JOIN journal_entries e ON e.workspace_id = m.workspace_id AND e.id = m.entry_id"
     f" ON CONFLICT (workspace_id, entry_id) DO UPDATE SET {_NEW}"
 )
+# Many come as the server stores them, which is quicker than as text.
+_STAGE: Final = (
+    "CREATE TEMPORARY TABLE given_vectors (entry_id text, vec halfvec) ON COMMIT DROP"
+)
+_COPY: Final = "COPY given_vectors FROM STDIN (FORMAT BINARY)"
+_STORE_STAGED: Final = _STORE.replace(_GIVEN, "given_vectors AS given")
 _ELSEWHERE: Final = (
     "SELECT entry_id, vector FROM journal_embeddings WHERE dim > 0"
     " AND length(vector) = 4 * dim LIMIT %s FOR UPDATE"
@@ -71,6 +79,18 @@ def store(pairs: Sequence[tuple[str, Vectors]]) -> None:
     texts = [pg_scope.literal(vector) for _, vector in pairs]
     with connection.cursor() as cursor:
         cursor.execute(_STORE, [entry_ids, texts])
+
+
+def store_all(batches: Iterable[Sequence[tuple[str, Vectors]]]) -> None:
+    """Keep the vectors of many embeddings; the caller has the transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(_STAGE)
+        for pairs in batches:
+            with cursor.copy(_COPY) as copy:
+                for entry_id, vector in pairs:
+                    prefix = struct.pack(">hh", len(vector), 0)
+                    copy.write_row((entry_id, prefix + vector.astype(">f2").tobytes()))
+        cursor.execute(_STORE_STAGED)
 
 
 def adopt() -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -12,6 +13,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.utils import timezone
 
+from memory.jobs import slots
 from memory.models import JobRun, RunState
 
 # Who has a run of which a part is done and the next one waits: nobody.
@@ -38,6 +40,14 @@ def silent(now: datetime, stale: timedelta) -> QuerySet[JobRun]:
     is_cut = Q(claimed_by=CUT)
     dead = ~is_cut & Q(heartbeat_at__lt=now - stale)
     return rows.filter(dead | Q(is_cut, heartbeat_at__lt=now - TURN))
+
+
+def night_under_way(names: Collection[str]) -> str | None:
+    """Return the first night of which a named job has not ended, None without one."""
+    rows = JobRun.objects.filter(name__in=names, ended_at=None)
+    nights = rows.filter(slot__contains=f" {slots.NIGHT_OF} ").order_by("pk")
+    slot = nights.values_list("slot", flat=True).first()
+    return slot.partition(" ")[2] if slot else None
 
 
 def take(rows: QuerySet[JobRun]) -> bool:

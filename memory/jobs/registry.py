@@ -221,13 +221,14 @@ def nightly(now: datetime | None = None) -> list[JobRun]:
 
     Called more often than nightly, so that a missed night is made up for. It ends
     where a job is not done yet, here or in another process: the next call goes on.
+    A chain that takes longer than a day goes on too, before the next one begins.
     """
     schema_version.guard()
-    slot = slots.of_night(now or timezone.now())
+    chain = [job for job in registered() if job.night is not None]
+    under_way = claims.night_under_way([job.name for job in chain])
+    slot = under_way or slots.of_night(now or timezone.now())
     runs: list[JobRun] = []
-    for job in registered():
-        if job.night is None:
-            continue
+    for job in chain:
         runs += _run_all(job, slot)
         open_runs = JobRun.objects.filter(name=job.name, ended_at=None)
         if time_box.ending.is_set() or open_runs.filter(slot__endswith=slot).exists():

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Final
 
 NIGHT: Final = time(3, 0, tzinfo=UTC)
+NIGHT_OF: Final = "night of"
 
 
 def slot_of(interval: timedelta, now: datetime) -> datetime:
@@ -26,4 +27,4 @@ def by_interval(interval: timedelta, now: datetime) -> str:
 
 def of_night(now: datetime) -> str:
     """Return the name of the slot of the last night."""
-    return f"night of {last_night(now):%Y-%m-%d}"
+    return f"{NIGHT_OF} {last_night(now):%Y-%m-%d}"

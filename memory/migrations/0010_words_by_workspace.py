@@ -144,6 +144,25 @@ RENAME = """
     END
     $$
 """
+# Before the agent's words and embeddings are touched, in the order in which everybody
+# locks entries. Triggers fire in the order of their names.
+AUTHOR = (
+    """
+    CREATE OR REPLACE FUNCTION agents_author_lock() RETURNS trigger
+    LANGUAGE plpgsql AS $$
+    BEGIN
+        PERFORM 1 FROM journal_entries
+        WHERE workspace_id = new.workspace_id AND agent_id = new.id
+        ORDER BY id FOR NO KEY UPDATE;
+        RETURN NULL;
+    END
+    $$
+    """,
+    """
+    CREATE OR REPLACE TRIGGER agents_author_lock AFTER UPDATE OF name ON agents
+    FOR EACH ROW WHEN (old.name <> new.name) EXECUTE FUNCTION agents_author_lock()
+    """,
+)
 # What keys are made of.
 UPDATE = """
     CREATE OR REPLACE TRIGGER journal_words_update
@@ -219,6 +238,7 @@ def split(_apps, editor):
                     COUNTS_FORGET,
                     FORGET,
                     RENAME,
+                    *AUTHOR,
                     UPDATE,
                     *FLAGS,
                 ):
@@ -252,15 +272,34 @@ def _copy(cursor):
         last = rows[-1][0]
 
 
+def make_counts(apps, editor):
+    """Make the table of counts, unless a migration that was broken off did."""
+    counts = apps.get_model("memory", "WordCount")
+    if counts._meta.db_table not in editor.connection.introspection.table_names():
+        editor.create_model(counts)
+
+
+def drop_counts(apps, editor):
+    """Drop the table of counts, unless a migration that was broken off did."""
+    counts = apps.get_model("memory", "WordCount")
+    if counts._meta.db_table in editor.connection.introspection.table_names():
+        editor.delete_model(counts)
+
+
 def join(_apps, editor):
     """Make the one table again, with the triggers it had."""
     if editor.connection.vendor != "postgresql":
         return
+    with editor.connection.cursor() as cursor:
+        if not _is_split(cursor):
+            return
     earlier = import_module("memory.migrations.0002_word_lists").POSTGRES
     with transaction.atomic(using=editor.connection.alias):
         for statement in (
             "DROP TRIGGER journal_words_flags ON journal_entries",
             "DROP FUNCTION journal_words_follow()",
+            "DROP TRIGGER agents_author_lock ON agents",
+            "DROP FUNCTION agents_author_lock()",
             *(sql.replace("CREATE", "CREATE OR REPLACE", 1) for sql in earlier[:4]),
             "CREATE TABLE words_joined (docid bigint PRIMARY KEY, words bytea NOT NULL)",
             "INSERT INTO words_joined SELECT docid, words FROM journal_words",
@@ -282,23 +321,29 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunPython(split, join),
-        migrations.CreateModel(
-            name="WordCount",
-            fields=[
-                ("id", models.BigAutoField(primary_key=True, serialize=False)),
-                ("workspace_id", models.CharField(max_length=32)),
-                ("term", models.BigIntegerField()),
-                ("seq", models.BigIntegerField()),
-                ("entries", models.BigIntegerField()),
-                ("words", models.BigIntegerField(default=0)),
+        migrations.SeparateDatabaseAndState(
+            state_operations=[
+                migrations.CreateModel(
+                    name="WordCount",
+                    fields=[
+                        ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                        ("workspace_id", models.CharField(max_length=32)),
+                        ("term", models.BigIntegerField()),
+                        ("seq", models.BigIntegerField()),
+                        ("entries", models.BigIntegerField()),
+                        ("words", models.BigIntegerField(default=0)),
+                    ],
+                    options={
+                        "db_table": "word_counts",
+                        "constraints": [
+                            models.UniqueConstraint(
+                                fields=["workspace_id", "term"],
+                                name="word_counts_unique",
+                            )
+                        ],
+                    },
+                ),
             ],
-            options={
-                "db_table": "word_counts",
-                "constraints": [
-                    models.UniqueConstraint(
-                        fields=["workspace_id", "term"], name="word_counts_unique"
-                    )
-                ],
-            },
         ),
+        migrations.RunPython(make_counts, drop_counts),
     ]

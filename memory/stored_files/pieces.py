@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, Final, cast
 
 from django.db import transaction
@@ -43,10 +43,19 @@ class _Pieces(io.RawIOBase):
 
 
 def opened(store: DatabaseStore, parts: Sequence[str]) -> BinaryIO:
-    """Return a file for reading; raise FileNotFoundError."""
+    """Return a file for reading; raise FileNotFoundError.
+
+    Reading it raises that too, where the file is deleted meanwhile.
+    """
     names = list(store.walk(parts))
     if not names:
         raise FileNotFoundError
-    stored = (store.read(name) for name in names)
-    pieces = (piece.data for piece in stored if piece is not None)
-    return cast("BinaryIO", io.BufferedReader(_Pieces(pieces)))
+    return cast("BinaryIO", io.BufferedReader(_Pieces(_read(store, names))))
+
+
+def _read(store: DatabaseStore, names: Iterable[tuple[str, ...]]) -> Iterator[bytes]:
+    for name in names:
+        piece = store.read(name)
+        if piece is None:
+            raise FileNotFoundError
+        yield piece.data

@@ -9,7 +9,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import pytest
-from django.db import InterfaceError, OperationalError, connections, transaction
+from django.db import (
+    InterfaceError,
+    OperationalError,
+    ProgrammingError,
+    connections,
+    transaction,
+)
 
 from crewship_memory import healthz
 from episodic.recall import ranking
@@ -35,6 +41,7 @@ def replica(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     mirror: Any = connections[PRIMARY].copy(alias=REPLICA)
     # Not among the settings: of those Django lets a test use none but its own.
     monkeypatch.setattr(recall_database, "is_configured", lambda: True)
+    monkeypatch.setattr(recall_database, "IS_STANDBY", "TRUE")
     connections[REPLICA] = mirror
     recall_database.away.end()
     yield
@@ -65,6 +72,10 @@ def _indexed(world: World, read_from: list[str]) -> None:
     read_from.clear()
 
 
+def _marks(world: World) -> list[object]:
+    return recall_database._read(REPLICA, world.acme.id, recall_database.marks)
+
+
 def _ask(world: World) -> list[str]:
     answer = recall.search(Request(query="refund"), by=world.actor("ada"))
     return [hit.entry.summary for hit in answer.hits]
@@ -86,13 +97,13 @@ def test_what_is_not_there_yet_is_read_from_the_primary(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _indexed(world, read_from)
-    real = recall_database._marks_in
+    real = recall_database._read
 
-    def behind(alias: str, workspace_id: str) -> tuple[int, ...]:
-        marks = real(alias, workspace_id)
-        return marks if alias == PRIMARY else (marks[0] - 1, *marks[1:])
+    def behind(alias: str, *args: Any) -> list[object]:
+        values = real(alias, *args)
+        return values if alias == PRIMARY else [True, "another entry", *values[2:]]
 
-    monkeypatch.setattr(recall_database, "_marks_in", behind)
+    monkeypatch.setattr(recall_database, "_read", behind)
     assert _ask(world) == ["refund one"]
     assert set(read_from) == {PRIMARY}
 
@@ -100,12 +111,12 @@ def test_what_is_not_there_yet_is_read_from_the_primary(
 @on_postgres
 @pytest.mark.usefixtures("replica")
 def test_every_vector_moves_a_mark(world: World) -> None:
-    marks = [recall_database._marks_in(REPLICA, world.acme.id)]
+    marks = [_marks(world)]
     row = world.indexed("refund one")
-    marks.append(recall_database._marks_in(REPLICA, world.acme.id))
+    marks.append(_marks(world))
     row.embedding.delete()
-    marks.append(recall_database._marks_in(REPLICA, world.acme.id))
-    assert len(set(marks)) == 3
+    marks.append(_marks(world))
+    assert len(set(map(tuple, marks))) == 3
 
 
 @on_postgres
@@ -121,7 +132,7 @@ def test_a_vector_that_is_committed_late_moves_a_mark_too(world: World) -> None:
                 " VALUES (%s, %s, 'm', 1, 'memory.recorded', 1)",
                 [number, world.acme.id],
             )
-        marks.append(recall_database._marks_in(REPLICA, world.acme.id))
+        marks.append(_marks(world))
     assert marks[0] != marks[1]
 
 
@@ -176,6 +187,38 @@ def test_one_that_is_away_shows_in_readyz_alone(
 
 @on_postgres
 @pytest.mark.usefixtures("replica")
+def test_one_that_is_no_standby_is_not_read(
+    world: World, read_from: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that was promoted: it writes itself, and has the same marks at first."""
+    _indexed(world, read_from)
+    monkeypatch.setattr(recall_database, "IS_STANDBY", "pg_is_in_recovery()")
+    assert _ask(world) == ["refund one"]
+    assert set(read_from) == {PRIMARY}
+    with pytest.raises(healthz.Degraded, match="was promoted"):
+        healthz.check_replica()
+
+
+@on_postgres
+@pytest.mark.usefixtures("replica")
+def test_one_without_a_new_table_yet_costs_no_answer(
+    world: World, read_from: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _indexed(world, read_from)
+    real = ranking.fuse
+
+    def lacking(*args: object) -> object:
+        if recall_database.connection().alias == REPLICA:
+            raise ProgrammingError("relation does not exist")
+        return real(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ranking, "fuse", lacking)
+    assert _ask(world) == ["refund one"]
+    assert not recall_database.away.is_noted
+
+
+@on_postgres
+@pytest.mark.usefixtures("replica")
 def test_one_that_answers_again_is_asked_again(
     world: World, read_from: list[str]
 ) -> None:
@@ -192,7 +235,7 @@ def test_one_that_answers_again_is_asked_again(
 def test_without_one_nothing_is_compared(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recall_database, "_marks_in", None)
+    monkeypatch.setattr(recall_database, "_read", None)
     world.indexed("refund one")
     assert _ask(world) == ["refund one"]
     healthz.check_replica()

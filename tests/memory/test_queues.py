@@ -242,6 +242,22 @@ def test_the_night_keeps_its_order_while_a_job_is_not_done(
     assert diary == ["compaction", "compaction", "decay"]
 
 
+def test_a_chain_longer_than_a_day_goes_on_before_the_next(
+    world: World, own_jobs: None, messages: list[Any]
+) -> None:
+    diary: list[str] = []
+    batches("compaction", diary, 2, night=10)
+    batches("decay", diary, 1, night=20)
+    night = datetime(2030, 1, 2, 3, tzinfo=UTC)
+    runs = [
+        (run.slot[-2:], run.name)
+        for hours in (0, 25, 26, 27, 28)
+        for run in jobs.nightly(night + timedelta(hours=hours))
+    ]
+    assert ("02", "decay") in runs
+    assert runs == sorted(runs, key=lambda run: run[0])
+
+
 def test_a_night_goes_on_at_once_whichever_workspace_is_not_done(
     shared_world: World, own_jobs: None, messages: list[Any]
 ) -> None:

@@ -19,6 +19,7 @@ from crewship_memory.backup import (
     envelope,
     fingerprints,
     header,
+    indexes,
     key_store,
     snapshot,
     tables,
@@ -29,8 +30,12 @@ from crewship_memory.backup.envelope import BadBackup, BadKey, Input
 from crewship_memory.backup.frames import MAX_OBJECT, Frame, Kind, Reader, Writer
 from crewship_memory.backup.tables import Column, Table
 from crewship_memory.management.commands import move_to_postgres
+from gdpr import bundle_files
 from gdpr.erasure import tombstones
+from gdpr.models import Export
 from memory.models import JournalEntry, Workspace
+from memory.stored_files import pieces
+from memory.stored_files.database import DatabaseStore
 from memory.stored_files.folder import FileStore
 from tests import database
 from tests.gdpr.test_shared_tombstones import record
@@ -203,18 +208,28 @@ def test_rows_come_back_as_they_were(shared_world: World) -> None:
             for model in (Workspace, JournalEntry)
         ]
 
+    def index_counts() -> dict[str, int]:
+        with connection.cursor() as cursor:
+            return {
+                name: len(connection.introspection.get_constraints(cursor, name))
+                for name in (table.name for table in all_tables)
+            }
+
     before, seen_by_django = contents(), by_django()
+    indexes_before = index_counts()
     connection.disable_constraint_checking()
     with transaction.atomic():
         for table in reversed(all_tables):
             with connection.cursor() as cursor:
                 cursor.execute(f'DELETE FROM "{table.name}"')
         for table in all_tables:
-            count = backup_rows.insert(connection, table, [before[table.name]])
+            with indexes.left_out(connection, table.name):
+                count = backup_rows.insert(connection, table, [before[table.name]])
             assert count == len(before[table.name])
     connection.enable_constraint_checking()
     connection.check_constraints()
     vectors.fill()
+    assert index_counts() == indexes_before
     assert contents() == before
     assert by_django() == seen_by_django
     backup_rows.reset_sequences(connection, all_tables)
@@ -324,6 +339,28 @@ def test_no_record_of_an_erasure_is_lost_whichever_file_has_it(
     with pytest.raises(tombstones.Damaged):
         fingerprints.add_folder(other)
     assert tombstones.lines(world.acme.id) == before
+
+
+@pytest.mark.django_db
+def test_a_bundle_that_is_deleted_while_it_is_read_is_missing(
+    world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.BODIES = "database"
+    export = Export(workspace=world.acme)
+    content = io.BytesIO(b"x" * (2 * pieces.PIECE))
+    pieces.put(bundle_files._rows(), bundle_files.parts(export), content)
+    real = DatabaseStore.read
+
+    def read(store: DatabaseStore, parts: Any) -> Any:
+        stored = real(store, parts)
+        bundle_files.erase(export)
+        return stored
+
+    counts = bodies.Counts()
+    assert len(list(bodies._export_pieces(export, counts))) == 2
+    monkeypatch.setattr(DatabaseStore, "read", read)
+    assert list(bodies._export_pieces(export, counts)) == []
+    assert (counts.bodies, counts.missing) == (1, 1)
 
 
 @pytest.mark.parametrize(("place", "is_named"), [("folder", False), ("database", True)])

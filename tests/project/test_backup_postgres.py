@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
+from crewship_memory.backup import snapshot, target_lock
+from memory.installation import restore_mark
 from tests.project.backup_machines import Machine, aged, is_without_maria, new_postgres
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.django_db]
@@ -159,6 +162,39 @@ def test_another_machine_does_not_end_a_restore_whose_bodies_it_lacks(
     )
     assert first.report("restore")["served"]
     is_in_database(first.act("look"))
+
+
+def test_one_restore_at_a_time_into_a_database(
+    embedded: dict[str, Any], tmp_path: Path, databases: ExitStack
+) -> None:
+    """The machines have folders of their own; the second one changes nothing."""
+    target = machine(tmp_path / "target", databases)
+    url = target.env["DATABASE_URL"]
+    there = connection.copy()
+    there.settings_dict = there.settings_dict | {"NAME": url.rpartition("/")[2]}
+    with snapshot.connected(there) as first:
+        first.autocommit = True
+        number = target_lock.number_of(target_lock.NAME)
+        first.execute("SELECT pg_advisory_lock(%s)", [number])
+        for error in (
+            target.manage("restore", embedded["file"], code=1),
+            embedded["source"].manage("move_to_postgres", "--to", url, code=1),
+        ):
+            assert target_lock.Busy.sentence in " ".join(error.split())
+        mark = f"SELECT to_regclass('{restore_mark.TABLE}')"
+        assert first.execute(mark).fetchone() == (None,)
+
+
+def test_a_restore_that_lost_its_lock_does_not_serve() -> None:
+    with pytest.raises(target_lock.Lost), target_lock.held(connection) as locked:
+        locked()
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_locks"
+                " WHERE locktype = 'advisory' AND objsubid = 1 AND database ="
+                " (SELECT oid FROM pg_database WHERE datname = current_database())"
+            )
+        locked()
 
 
 def test_a_sealed_key_makes_a_target_one_that_is_not_empty(

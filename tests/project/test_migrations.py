@@ -37,6 +37,13 @@ def test_every_app_has_one_last_migration() -> None:
         assert len([node for node in graph.leaf_nodes() if node[0] == app]) <= 1, app
 
 
+def test_a_migration_in_several_transactions_can_be_broken_off() -> None:
+    """Those named here have tests of their own, in ``test_pg_upgrade``."""
+    steps = MigrationLoader(None).disk_migrations
+    apart = {key for key, step in steps.items() if key[0] in APPS and not step.atomic}
+    assert apart == {("memory", "0010_words_by_workspace")}
+
+
 @pytest.mark.slow
 def test_every_step_can_be_taken_back_and_again(tmp_path: Path) -> None:
     steps = [[], *([app, "zero"] for app in ("gdpr", "episodic", "memory")), []]

