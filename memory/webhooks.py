@@ -141,7 +141,7 @@ def create(url: str, events: Iterable[str] = EVENTS, *, by: Actor) -> Webhook:
         raise errors.Invalid(gettext("Choose events from the list."), code="bad_events")
     subject_linker.refuse(by.workspace_id, (target,))
     with transaction.atomic():
-        Workspace.objects.select_for_update().get(pk=by.workspace_id)
+        Workspace.objects.select_for_update(no_key=True).get(pk=by.workspace_id)
         existing = Webhook.objects.filter(workspace_id=by.workspace_id)
         if existing.count() >= MAX_WEBHOOKS:
             detail = gettext("A workspace has at most {limit} webhooks.")

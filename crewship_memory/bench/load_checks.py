@@ -22,7 +22,8 @@ WAIT_SECONDS: Final = 300
 def wait_for_cases(ledger: Ledger) -> None:
     """Wait until the erasures that run have ended."""
     until = time.monotonic() + WAIT_SECONDS
-    running = Case.objects.filter(pk__in=ledger.cases, state=CaseState.RUNNING)
+    states = (CaseState.RUNNING, CaseState.VERIFYING)
+    running = Case.objects.filter(pk__in=ledger.cases, state__in=states)
     while running.exists() and time.monotonic() < until:
         time.sleep(0.5)
 

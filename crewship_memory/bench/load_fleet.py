@@ -23,7 +23,7 @@ from memory.rules.permissions import Role, system
 
 AGENTS: Final = 20
 # What the workspace holds before the first request.
-ENTRIES: Final = 1_000
+ENTRIES: Final = 300
 _BACKEND: Final = "django.contrib.auth.backends.ModelBackend"
 
 

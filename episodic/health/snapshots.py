@@ -67,7 +67,7 @@ def _take(
     values = metrics.measure(workspace_id, crew_id or None, arrays, now)
     with transaction.atomic():
         # One at a time: two that measure at once see each other's bands.
-        Workspace.objects.select_for_update().get(pk=workspace_id)
+        Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)
         before = _newest(workspace_id, crew_id)
         after, _ = HealthSnapshot.objects.update_or_create(
             workspace_id=workspace_id,

@@ -272,7 +272,7 @@ def change(request: Change, *, by: Actor) -> PrivacySettings:
     requested = request.values()
     _check(requested)
     with transaction.atomic():
-        Workspace.objects.select_for_update().get(pk=by.workspace_id)
+        Workspace.objects.select_for_update(no_key=True).get(pk=by.workspace_id)
         rules = of(by.workspace_id)
         new_values = {
             name: value

@@ -178,7 +178,7 @@ def open_case(
         _require_ground(skip)
     with transaction.atomic():
         # Of two calls at once, the second finds the case of the first.
-        Workspace.objects.select_for_update().get(pk=by.workspace_id)
+        Workspace.objects.select_for_update(no_key=True).get(pk=by.workspace_id)
         subject = person(alias, by=by, must_be_named=must_be_named)
         case = _open_case(subject, by)
         if case is None:

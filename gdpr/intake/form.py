@@ -72,7 +72,7 @@ def ask(workspace: Workspace, new: NewRequest, base: str) -> None:
     )
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
-        Workspace.objects.select_for_update().get(pk=workspace.pk)
+        Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
         if same_requests.update(**values):
             # The mail that is under way is enough; its link shows what was asked last.
             return

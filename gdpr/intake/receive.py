@@ -68,7 +68,7 @@ def receive(new: NewRequest, *, by: Actor, choose: bool = False) -> Received:
     email = checked_email(new.email)
     with transaction.atomic():
         # One at a time in a workspace, so that two of the same open one case.
-        Workspace.objects.select_for_update().get(pk=by.workspace_id)
+        Workspace.objects.select_for_update(no_key=True).get(pk=by.workspace_id)
         people = subjects.with_alias(by.workspace_id, email)
         person = people[0] if people and choose else _person(email, by)
         open_cases = Case.objects.filter(

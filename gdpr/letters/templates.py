@@ -217,7 +217,7 @@ def save(where: Place, subject: str, body: str, version: int, *, by: Actor) -> T
     by.require(MAY)
     text = checked(where, subject, body)
     with transaction.atomic():
-        Workspace.objects.select_for_update().get(pk=by.workspace_id)
+        Workspace.objects.select_for_update(no_key=True).get(pk=by.workspace_id)
         row = _rows(by.workspace_id).filter(**_key(where)).first()
         _require_version(row, version)
         if row is None:
@@ -235,7 +235,7 @@ def reset(where: Place, version: int, *, by: Actor) -> None:
     """Delete a text of the workspace's own: the built-in one is in force again."""
     by.require(MAY)
     with transaction.atomic():
-        Workspace.objects.select_for_update().get(pk=by.workspace_id)
+        Workspace.objects.select_for_update(no_key=True).get(pk=by.workspace_id)
         row = _rows(by.workspace_id).filter(**_key(where)).first()
         if row is None:
             raise errors.NotFound

@@ -110,7 +110,7 @@ def put(name: str, email: str, language: str = "en", *, by: Actor) -> RecipientC
         raise errors.unknown_value("language", dict(settings.LANGUAGES))
     subject_linker.refuse(by.workspace_id, (key, address))
     with transaction.atomic():
-        Workspace.objects.select_for_update().get(pk=by.workspace_id)
+        Workspace.objects.select_for_update(no_key=True).get(pk=by.workspace_id)
         rows = RecipientContact.objects.filter(workspace_id=by.workspace_id)
         if rows.exclude(name=key).count() >= MAX_CONTACTS:
             detail = gettext("A workspace has at most {limit} addresses of recipients.")

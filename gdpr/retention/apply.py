@@ -68,7 +68,7 @@ def _batch(
     the decision and the erasure: both lock the workspace's row or the entries.
     """
     with transaction.atomic():
-        Workspace.objects.select_for_update().get(pk=by.workspace_id)
+        Workspace.objects.select_for_update(no_key=True).get(pk=by.workspace_id)
         ids = [row.id for row in rows]
         entries = JournalEntry.objects.select_for_update().filter(pk__in=ids)
         list(entries.order_by("pk").values_list("pk", flat=True))

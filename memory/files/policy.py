@@ -216,7 +216,7 @@ def save(
     """
     by.require("scanner.manage")
     with transaction.atomic():
-        Workspace.objects.select_for_update().get(pk=by.workspace_id)
+        Workspace.objects.select_for_update(no_key=True).get(pk=by.workspace_id)
         lines, new = in_force(by.workspace_id), changes(by, draft)
         if base is not None and any(
             change.before != base.get(change.key) for change in new

@@ -144,7 +144,7 @@ def change(
     for name in cleaned:
         by.require(catalogue.by_name(name).may)
     with transaction.atomic():
-        Workspace.objects.select_for_update().get(pk=by.workspace_id)
+        Workspace.objects.select_for_update(no_key=True).get(pk=by.workspace_id)
         rows = values.rows_of(by.workspace_id)
         current = sum(row.version for row in rows.values())
         if version is not None and version != current:

@@ -41,6 +41,7 @@ def test_connections_that_the_server_closed_are_replaced_before_they_are_used() 
         assert database.pool is not None
         database.pool.wait()
         with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_stat_clear_snapshot()")
             cursor.execute(
                 "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid != pg_backend_pid()"

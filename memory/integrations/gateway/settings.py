@@ -153,7 +153,7 @@ def save(
     by.require(PERMISSION)
     agent = workspace_tree.agent(by, agent_id) if agent_id else None
     with transaction.atomic():
-        Workspace.objects.select_for_update().get(pk=by.workspace_id)
+        Workspace.objects.select_for_update(no_key=True).get(pk=by.workspace_id)
         rows = GatewaySetup.objects.filter(workspace_id=by.workspace_id, agent=agent)
         row = rows.first() or GatewaySetup(workspace_id=by.workspace_id, agent=agent)
         parsed = config.parse({config.SECTION: _with_kept_key(section, row)})
