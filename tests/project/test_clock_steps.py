@@ -53,16 +53,16 @@ def test_entries_are_taken_listed_found_and_embedded_once_each(world: World) -> 
             machine.move_to(now + hours * HOUR)
             ids.append(world.entry(f"The harbour at step {len(ids)}").id)
             index.sweep()
-        client, listed, cursor = world.api("ada"), list[str](), ""
+        client, rows, cursor = world.api("ada"), list[str](), ""
         for _ in range(4):
             position = {"cursor": cursor} if cursor else {}
             page = client.get("/journal", {"limit": 2, "q": "harbour"} | position).data
-            listed += [row["id"] for row in page["entries"]]
+            rows += [row["id"] for row in page["entries"]]
             cursor = page["next_cursor"]
             if not cursor:
                 break
         hits = client.post("/episodic/recall", {"query": "harbour", "k": 10}).data
-    assert sorted(listed) == sorted(ids)
+    assert sorted(rows) == sorted(ids)
     assert {hit["entry_id"] for hit in hits["hits"]} == set(ids)
     assert Embedding.objects.filter(pk__in=ids, state=State.INDEXED).count() == 5
     by = system(world.acme.id, "test")
