@@ -15,6 +15,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
@@ -147,12 +148,13 @@ def _opened(export: Export) -> BinaryIO:
     source = bundle_files.opened(export)
     if not body_settings.in_database():
         return source
-    with source:
+    with source, ExitStack() as stack:
         spool = tempfile.SpooledTemporaryFile(bundle_files.SPOOL)  # noqa: SIM115
-        target = cast("BinaryIO", spool)
+        target = cast("BinaryIO", stack.enter_context(spool))
         shutil.copyfileobj(source, target)
-    target.seek(0)
-    return target
+        target.seek(0)
+        stack.pop_all()
+        return target
 
 
 # ── Writing ──────────────────────────────────────────────────────────────────

@@ -13,6 +13,7 @@ from django.db import connection
 
 from crewship_memory.backup import snapshot, target_lock
 from memory.installation import restore_mark
+from memory.stored_files.advisory_locks import number_of
 from tests.project.backup_machines import Machine, aged, is_without_maria, new_postgres
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.django_db]
@@ -174,7 +175,7 @@ def test_one_restore_at_a_time_into_a_database(
     there.settings_dict = there.settings_dict | {"NAME": url.rpartition("/")[2]}
     with snapshot.connected(there) as first:
         first.autocommit = True
-        number = target_lock.number_of(target_lock.NAME)
+        number = number_of(target_lock.NAME)
         first.execute("SELECT pg_advisory_lock(%s)", [number])
         for error in (
             target.manage("restore", embedded["file"], code=1),

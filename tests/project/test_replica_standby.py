@@ -91,7 +91,7 @@ def standby(
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _one(alias: str, sql: str, *params: object) -> tuple[Any, ...]:
+def _one(alias: str, sql: str, *params: str) -> tuple[Any, ...]:
     with connections[alias].cursor() as cursor:
         cursor.execute(sql, params)
         return tuple(cursor.fetchone())
