@@ -33,6 +33,7 @@ from gdpr.models import (
 )
 from gdpr.pagination import Page, PageQuery
 from memory.journal import append as journal
+from memory.models import Workspace
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
@@ -163,6 +164,8 @@ def place(subject: Subject, new: NewHold, *, by: Actor, places: frozenset[str]) 
     by.require(cases.MAY, subject.workspace_id)
     _check(new, places)
     with transaction.atomic():
+        # Before or after a batch of a retention rule, which locks it, too.
+        Workspace.objects.select_for_update(no_key=True).get(pk=by.workspace_id)
         row = Hold.objects.create(
             workspace_id=by.workspace_id,
             subject=subject,

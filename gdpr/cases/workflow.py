@@ -34,6 +34,7 @@ from gdpr.models import (
     Hold,
     Subject,
 )
+from memory.models import Workspace
 from memory.rules import errors
 from memory.rules.entries import Severity
 from memory.rules.permissions import Actor
@@ -125,6 +126,8 @@ def open_case(new: NewCase, *, by: Actor) -> Case:
         raise errors.Invalid(detail, code="correction_required")
     zone = privacy_settings.zone(privacy_settings.of(by.workspace_id))
     with transaction.atomic():
+        # Before or after a batch of a retention rule, which locks it, too.
+        Workspace.objects.select_for_update(no_key=True).get(pk=by.workspace_id)
         subject = _subject(by.workspace_id, new.subject_id)
         case = Case.objects.create(
             workspace_id=by.workspace_id,

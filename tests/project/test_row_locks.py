@@ -21,7 +21,7 @@ from gdpr.cases import legal_holds
 from gdpr.cases import workflow as cases
 from gdpr.cases.legal_holds import NewHold
 from gdpr.certificates import keys as signing_keys
-from gdpr.models import ActionKind, ActionStatus, Suppression
+from gdpr.models import ActionKind, ActionStatus, Hold, Suppression
 from gdpr.subjects import registry as subjects
 from gdpr.subjects import restriction
 from gdpr.subjects.registry import NewAlias
@@ -120,10 +120,18 @@ def _approve(world: World) -> Act:
     return lambda: cases.approve(case, requests.HASH, by=world.actor("owner"))
 
 
-def _release(world: World) -> Act:
+def _open(world: World) -> Act:
+    return lambda: requests.opened(world)
+
+
+def _place(world: World) -> Callable[[], Hold]:
     by, soon = world.actor("compliance"), timezone.now() + timedelta(days=9)
-    new = NewHold(reason="Tax audit", review_at=soon)
-    row = legal_holds.place(kit.subject(world), new, by=by, places=frozenset())
+    subject, new = kit.subject(world), NewHold(reason="Tax audit", review_at=soon)
+    return lambda: legal_holds.place(subject, new, by=by, places=frozenset())
+
+
+def _release(world: World) -> Act:
+    row, by = _place(world)(), world.actor("compliance")
     return lambda: legal_holds.release(row, "Settled", by=by)
 
 
@@ -158,7 +166,7 @@ def _signing_key(world: World) -> Act:
 LOCKED: dict[str, tuple[Callable[[World], Act], ...]] = {
     "invitations": (_accept, _decline),
     "memberships": (_role, _leave),
-    "workspaces": (_setting, _webhook, _setup),
+    "workspaces": (_setting, _webhook, _setup, _open, _place),
     "journal_entries": (_priority,),
     "records": (_forget, _amend, _supersede),
     "held_files": (_claim,),
