@@ -30,6 +30,9 @@ from waitress import wasyncore
 HALF_OPEN_SECONDS: Final = 0.5
 # How long a connection without a request stays open, where others serve the port.
 SILENT_SECONDS: Final = 5.0
+# How long connections are taken from the queue. Where nothing keeps new ones away, it
+# need not become empty.
+QUEUE_SECONDS: Final = 1.0
 # What is under way gets so long, less where nobody else serves: `up` has more to end.
 LONGEST_SECONDS: Final = 14.0
 LONGEST_ALONE_SECONDS: Final = 5.0
@@ -71,6 +74,9 @@ def run(
         _serve(connections, web.adj.asyncore_loop_timeout)
     _end(web, connections, is_shared=is_shared)
     web.task_dispatcher.shutdown(timeout=THREADS_SECONDS)
+    # The process may live on for seconds: nobody is to send a request into silence.
+    for channel in list(web.active_channels.values()):
+        channel.handle_close()
 
 
 def _serve(connections: dict[int, Any], seconds: float) -> None:
@@ -83,7 +89,8 @@ def _end(web: Any, connections: dict[int, Any], *, is_shared: bool) -> None:
     if is_shared and leave_unanswered(web.socket):
         while time.monotonic() - start < HALF_OPEN_SECONDS:
             _serve(connections, PASS_SECONDS)
-    while _takes_one(web):
+    until = time.monotonic() + QUEUE_SECONDS
+    while _takes_one(web) and time.monotonic() < until:
         _serve(connections, 0)
     # The listener alone: its trigger is what wakes this loop.
     wasyncore.dispatcher.close(web)

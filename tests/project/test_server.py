@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import select
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from typing import Any
 
 import httpx
 import pytest
 from django.core.management import CommandError, call_command
+from waitress.server import create_server
 
 from crewship_memory import server, server_end
 from crewship_memory.server import Address
@@ -137,7 +140,43 @@ def test_what_has_connected_is_taken_and_new_ones_are_the_next_process_s() -> No
         following.accept()[0].close()
 
 
+def test_the_end_comes_whoever_connects_and_silent_connections_end_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server_end, "QUEUE_SECONDS", 0.1)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    connections: dict[int, Any] = {}
+    with ExitStack() as stack:
+        listener = stack.enter_context(server.bind(Address("127.0.0.1", 0)))
+        place = listener.getsockname()
+        web = create_server(
+            lambda *_: [], map=connections, sockets=[listener], threads=1
+        )
+        stack.callback(web.trigger.close)
+        accept = web.handle_accept
+
+        def accept_another() -> None:
+            """Find one more in the queue, always."""
+            client = socket.create_connection(place, waiting.LIMIT_SECONDS)
+            clients.append(stack.enter_context(client))
+            accept()
+
+        clients: list[socket.socket] = []
+        monkeypatch.setattr(web, "handle_accept", accept_another)
+        state = server_end.ServerState(is_ending=True)
+        server_end.run(web, connections, state, is_shared=False)
+        assert clients and all(map(_is_closed, clients))
+
+
+def _is_closed(client: socket.socket) -> bool:
+    try:
+        return client.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
 @pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone has the filter")
 def test_one_of_two_ends_and_nobody_goes_unanswered() -> None:
     port = free_port()
     command = [sys.executable, "-c", ONE_OF_TWO, str(port)]
