@@ -60,6 +60,10 @@ class WatchedLoop(bootsteps.StartStopStep):
         super().__init__(consumer, **options)
         self._timer: Any = None
 
+    def include_if(self, consumer: Any) -> bool:
+        """Whether a loop takes the messages: with Redis, not in ``up``."""
+        return consumer.hub is not None
+
     def start(self, consumer: Any) -> None:
         """Begin, with each new connection."""
         current.begin()

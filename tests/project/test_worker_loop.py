@@ -98,7 +98,7 @@ def test_the_loop_of_a_consumer_is_watched_while_it_is_connected(
         """A timer and a pool."""
 
         def __init__(self) -> None:
-            self.timer, self.pool = self, Pool()
+            self.timer, self.pool, self.hub = self, Pool(), object()
             self.steps: list[Any] = []
             self.calls: list[Any] = []
             self.is_cancelled = False
@@ -110,8 +110,9 @@ def test_the_loop_of_a_consumer_is_watched_while_it_is_connected(
         def cancel(self) -> None:
             self.is_cancelled = True
 
-    consumer = Consumer()
+    consumer: Any = Consumer()
     step = WatchedLoop(consumer)
+    assert step.include_if(consumer)
     step.start(consumer)
     ((seconds, ask, args),) = consumer.calls
     assert seconds < worker_loop.STUCK_SECONDS
@@ -122,3 +123,6 @@ def test_the_loop_of_a_consumer_is_watched_while_it_is_connected(
     assert not loop.is_stuck()
     step.stop(consumer)
     assert consumer.is_cancelled
+    # Without Redis a thread would ask, which says nothing of a loop.
+    consumer.hub = None
+    assert not step.include_if(consumer)
