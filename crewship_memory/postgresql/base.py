@@ -4,7 +4,8 @@ Django hands out a pooled connection as it lies there, and waits for one as long
 pool is told to. After a restart of the server that is an error for each connection in
 the pool, and during an outage every request would wait for ten seconds, those of the
 probes too. Here a connection that the server has closed is replaced before it is used,
-and where none is free the server is asked first: what cannot be had fails at once.
+and where none is free the server is asked first: what cannot be had fails at once. A
+server that has no connection left is not away: then the pool's are waited for.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ from typing import Any, Final
 
 import psycopg
 from django.db.backends.postgresql import base
+from psycopg import pq
+from psycopg.conninfo import make_conninfo
 from psycopg_pool import ConnectionPool
 
 # After an attempt to connect that failed, all others fail without one for so long.
 PAUSE_SECONDS: Final = 0.5
+# What Django gives psycopg itself.
+_NOT_OF_THE_SERVER: Final = {"context", "cursor_factory", "prepare_threshold"}
 
 
 class _Outage:
@@ -28,6 +33,11 @@ class _Outage:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._until = 0.0
+        self._has_worked = False
+
+    def note_success(self) -> None:
+        """Note that there was a connection: name and password are right."""
+        self._has_worked = True
 
     def probe(self, conn_params: dict[str, Any]) -> None:
         """Connect once and close; raise OperationalError when that fails.
@@ -44,9 +54,21 @@ class _Outage:
                 raise psycopg.OperationalError(message)
             try:
                 psycopg.connect(**conn_params).close()
-            except psycopg.Error:
+            except psycopg.Error as error:
+                if self._has_worked and _is_up(error, conn_params):
+                    # It has as many as it takes, and the pool gets one back soon.
+                    return
                 self._until = time.monotonic() + PAUSE_SECONDS
                 raise
+
+
+def _is_up(error: psycopg.Error, conn_params: dict[str, Any]) -> bool:
+    """Whether a server that refused a connection takes others all the same."""
+    if isinstance(error, psycopg.errors.ConnectionTimeout):
+        return False
+    names = conn_params.keys() - _NOT_OF_THE_SERVER
+    conninfo = make_conninfo(**{name: conn_params[name] for name in names})
+    return pq.PGconn.ping(conninfo.encode()) == pq.Ping.OK
 
 
 outage = _Outage()
@@ -74,6 +96,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 outage.probe(conn_params)
             connection = super().get_new_connection(conn_params)
             if not _has_news(connection) or _answers(connection):
+                outage.note_success()
                 return connection
             # Those beside it are as old.
             pool.putconn(connection)

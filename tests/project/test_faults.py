@@ -161,7 +161,8 @@ def postgres_is_killed_and_comes_back(
     assert answer["reasons"][0] == "The database does not answer."
     assert httpx.get(f"{url}/livez").status_code == 200
     postgres.start()
-    agents.until_more("2xx")
+    # So many that the pause after the last attempt that failed is over.
+    agents.until_more("2xx", 20)
     assert {status for _, status in agents.statuses} == {"2xx", "503"}
     # No connection of before is used any more.
     assert {status for _, status in agents.until_more("2xx", 20)} == {"2xx"}
