@@ -179,6 +179,14 @@ POSTGRESQL = "django.db.backends.postgresql"
 # How long the pool goes on trying before it waits for the next request: its pauses
 # double, so that they would outlast an outage.
 RECONNECT_SECONDS = 1.0
+# A server whose machine is gone says no farewell: that would take a quarter of an hour.
+TIMEOUTS: dict[str, Any] = {
+    "connect_timeout": 5,
+    "tcp_user_timeout": 10_000,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+}
 
 
 def _database() -> dict[str, Any]:
@@ -193,7 +201,8 @@ def _database() -> dict[str, Any]:
         if config["ENGINE"] == POSTGRESQL:
             config["ENGINE"] = "crewship_memory.postgresql"
             pool["reconnect_timeout"] = RECONNECT_SECONDS
-        config["OPTIONS"] = {"pool": pool, "connect_timeout": 5}
+        # What the address says itself holds, such as ?sslmode=verify-full.
+        config["OPTIONS"] = {**TIMEOUTS, **config.get("OPTIONS", {}), "pool": pool}
     config["ATOMIC_REQUESTS"] = False
     return dict(config)
 
@@ -209,14 +218,8 @@ def _replica() -> dict[str, Any]:
     pool = {"min_size": 1, "max_size": 16, "timeout": 1.0}
     # By itself the pool would try less and less often, and miss that it is back.
     pool |= {"reconnect_timeout": 1.0}
-    options = {
-        "pool": pool,
-        "connect_timeout": 1,
-        "tcp_user_timeout": 3_000,
-        "keepalives_idle": 5,
-        "keepalives_interval": 2,
-        "keepalives_count": 2,
-    }
+    options = {**TIMEOUTS, "connect_timeout": 1, "tcp_user_timeout": 3_000}
+    options |= {**config.get("OPTIONS", {}), "pool": pool}
     # Connections that broke while it was away are made again before they are used.
     config |= {"CONN_HEALTH_CHECKS": True, "OPTIONS": options}
     return dict(config) | {"TEST": {"MIRROR": "default"}}

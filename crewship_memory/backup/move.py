@@ -86,7 +86,7 @@ def _database(url: str) -> BaseDatabaseWrapper:
     config = dict(environ.FileAwareEnv.db_url_config(url))
     if config.get("ENGINE") != "django.db.backends.postgresql":
         raise CannotMove(reason="The new database has to be PostgreSQL: postgres://…")
-    config["OPTIONS"] = {"connect_timeout": 5}
+    config["OPTIONS"] = {"connect_timeout": 5, **config.get("OPTIONS", {})}
     connections.settings[ALIAS] = connections.configure_settings(
         {"default": settings.DATABASES["default"], ALIAS: config}
     )[ALIAS]

@@ -244,14 +244,18 @@ def test_without_one_nothing_is_compared(
 _DATABASES = (
     "import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'crewship_memory.settings';"
     "from django.conf import settings as s;"
-    "print(s.DATABASES['replica']['HOST'], s.DATABASES['replica']['TEST']['MIRROR'])"
+    "own, other = (s.DATABASES[n] for n in ('default', 'replica'));"
+    "print(other['HOST'], other['TEST']['MIRROR'],"
+    " *(d['OPTIONS'].get('sslmode') for d in (own, other)),"
+    " own['OPTIONS']['tcp_user_timeout'])"
 )
 
 
 @pytest.mark.parametrize(
     ("primary", "answer"),
     [
-        ("postgres://a@one/x", "two default"),
+        # What an address says itself holds.
+        ("postgres://a@one/x?sslmode=require", "two default require prefer 10000"),
         ("sqlite:////tmp/x.sqlite3", "must name a replica of the PostgreSQL database"),
     ],
 )
@@ -262,7 +266,7 @@ def test_the_setting_makes_an_alias(primary: str, answer: str) -> None:
         env={
             **os.environ,
             "DATABASE_URL": primary,
-            "CREWSHIP_REPLICA_URL": "postgres://a@two/x",
+            "CREWSHIP_REPLICA_URL": "postgres://a@two/x?sslmode=prefer",
         },
         capture_output=True,
         text=True,
