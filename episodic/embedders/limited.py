@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final
 
 from episodic.embedders.base import Embedder, EmbedderError, Vectors, Wrapper
@@ -21,6 +23,17 @@ MOST_WAITING: Final = 4
 SLOW_SECONDS: Final = 1.0
 # After a question that waited longer than that for nothing, none is sent for so long.
 PAUSE_SECONDS: Final = 10.0
+_is_question: ContextVar[bool] = ContextVar("is_question", default=False)
+
+
+@contextmanager
+def for_a_question() -> Iterator[None]:
+    """Count texts that are embedded inside as a question: a request waits for them."""
+    token = _is_question.set(True)
+    try:
+        yield
+    finally:
+        _is_question.reset(token)
 
 
 class LimitedQueries(Wrapper):
@@ -34,13 +47,18 @@ class LimitedQueries(Wrapper):
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """See Embedder; a sweep has a thread of its own to wait in."""
+        if _is_question.get():
+            return self._limited(lambda: self.inner.embed_documents(texts))
         return self.inner.embed_documents(texts)
 
     def embed_query(self, text: str) -> Vectors:
         """See Embedder; raises TooSlow where others wait for an answer too long."""
+        return self._limited(lambda: self.inner.embed_query(text))
+
+    def _limited(self, call: Callable[[], Vectors]) -> Vectors:
         start = self._begin()
         try:
-            return self.inner.embed_query(text)
+            return call()
         except EmbedderError:
             if time.monotonic() - start > SLOW_SECONDS:
                 self._paused_until = time.monotonic() + PAUSE_SECONDS

@@ -23,6 +23,7 @@ from celery import current_app
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
+from episodic.embedders import limited
 from episodic.embedders.base import State as EmbedderState
 from episodic.embedders.base import Vectors
 from episodic.index import engine, policy, relations, sweep
@@ -216,7 +217,7 @@ def _embed_claimed(rows: Sequence[JournalEntry]) -> int:
     if not rows:
         return 0
     start, model = time.monotonic(), engine.embedder().model
-    with _waiting_at_most(KEEP_SECONDS):
+    with _waiting_at_most(KEEP_SECONDS), limited.for_a_question():
         try:
             pairs = sweep.embed_rows(rows)
         except DatabaseError:

@@ -15,7 +15,7 @@ from episodic.embedders import limited, ollama
 from episodic.embedders.base import TooSlow, Vectors
 from episodic.embedders.hashing import HashingEmbedder
 from episodic.embedders.limited import MOST_WAITING, LimitedQueries
-from episodic.index import engine
+from episodic.index import engine, sweep
 from tests import waiting
 from tests.world import World
 
@@ -53,6 +53,9 @@ def test_few_wait_the_others_are_refused_and_then_it_is_left_alone(
         clock[0] += limited.SLOW_SECONDS
         with pytest.raises(TooSlow):
             queries.embed_query("y")
+        with pytest.raises(TooSlow), limited.for_a_question():
+            queries.embed_documents(["y"])
+        assert queries.embed_documents(["y"]).shape[0] == 1
         # A question that took this long: none is sent for a while.
         clock[0] += 0.1
         inner.over.set()
@@ -70,6 +73,21 @@ def silent_address() -> Iterator[str]:
     """Return the address of a server that takes every connection and says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_texts_that_a_question_embeds_are_limited_as_a_question(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.entry("The lighthouse is dark")
+    inside: list[bool] = []
+
+    def embed_rows(_: object) -> list[object]:
+        inside.append(limited._is_question.get())
+        return []
+
+    monkeypatch.setattr(sweep, "embed_rows", embed_rows)
+    assert world.api("ada").post("/episodic/recall", {"query": "x"}).status == 200
+    assert inside == [True]
 
 
 def test_recall_answers_by_words_and_appends_go_on(
