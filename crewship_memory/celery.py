@@ -50,7 +50,7 @@ app.steps["consumer"].add(WatchedLoop)
 
 # Whether a message sent from this process reaches a worker: with Redis always, without
 # it only where `up` runs a worker of its own.
-app.conf.crewship_delivers = bool(os.environ.get("REDIS_URL"))
+app.conf.crewship_delivers = any(map(os.environ.get, ("REDIS_URL", "REDIS_URL_FILE")))
 app.conf.task_queues = [Queue(name, routing_key=name) for name in queues.ALL]
 app.conf.task_default_queue = queues.CLOCK
 app.conf.task_routes = {task: {"queue": name} for task, name in queues.ROUTES.items()}

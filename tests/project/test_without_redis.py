@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import fakeredis
@@ -17,6 +21,7 @@ from crewship_memory.shared_cache import RedisState, SharedCache
 from memory.jobs import dispatch
 from memory.jobs import registry as jobs
 from memory.models import JobRun, RunState
+from tests.project import source
 from tests.world import World
 
 
@@ -120,6 +125,18 @@ def test_a_real_closed_port_is_no_fault_of_the_caller(
     cache = SharedCache("redis://127.0.0.1:1/0", {})
     assert cache.add("a", 1) is True
     assert shared_cache.link.is_down
+
+
+def test_an_address_in_a_file_is_one(tmp_path: Path) -> None:
+    address = tmp_path / "redis"
+    address.write_text("redis://127.0.0.1:1/0")
+    script = "from crewship_memory.celery import app; print(app.conf.crewship_delivers)"
+    env = os.environ | {"REDIS_URL": "", "REDIS_URL_FILE": str(address)}
+    process = subprocess.run(
+        [sys.executable, "-c", script], env=env, cwd=source.ROOT,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert process.stdout == "True\n"
 
 
 # ── Messages ─────────────────────────────────────────────────────────────────
