@@ -76,8 +76,8 @@ def test_a_server_that_is_away_is_asked_once_and_not_waited_for(
 
 def test_a_server_that_refuses_one_more_is_not_away_once_it_took_one() -> None:
     # As with too many connections, the server answers, and not that it starts or ends.
-    refused = wrapper(NAME="postgres", USER="nobody_has_this_name")
-    params = refused.get_connection_params()
+    stranger = wrapper(NAME="postgres", USER="nobody_has_this_name")
+    params = stranger.get_connection_params()
     with pytest.raises(psycopg.OperationalError, match="nobody_has_this_name"):
         base.outage.probe(params)
     base.outage._until = 0.0
