@@ -23,7 +23,8 @@ _INDEXES: Final = (
 _SETTINGS: Final = (
     # No index is made while foreign keys are still to be checked.
     "SET CONSTRAINTS ALL IMMEDIATE",
-    "SET LOCAL maintenance_work_mem = '512MB'",
+    "SELECT set_config('maintenance_work_mem', '512MB', true) WHERE"
+    " pg_size_bytes(current_setting('maintenance_work_mem')) < pg_size_bytes('512MB')",
     "SET LOCAL max_parallel_maintenance_workers = 0",
 )
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection, transaction
 
-from crewship_memory.backup import snapshot, target_lock
+from crewship_memory.backup import indexes, snapshot, target_lock, vectors
 from memory.installation import restore_mark
 from memory.stored_files.advisory_locks import number_of
 from tests.project.backup_machines import Machine, aged, is_without_maria, new_postgres
@@ -184,6 +184,25 @@ def test_one_restore_at_a_time_into_a_database(
             assert target_lock.Busy.sentence in " ".join(error.split())
         mark = f"SELECT to_regclass('{restore_mark.TABLE}')"
         assert first.execute(mark).fetchone() == (None,)
+
+
+def test_a_database_that_is_away_is_an_error_that_commands_know(
+    tmp_path: Path,
+) -> None:
+    away = connection.copy()
+    away.settings_dict = away.settings_dict | {"HOST": str(tmp_path)}
+    with pytest.raises(OperationalError), target_lock.held(away):
+        pass
+
+
+def test_indexes_are_made_with_no_less_memory_than_the_server_gives() -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        for size, used in (("64MB", "512MB"), ("1GB", "1GB")):
+            cursor.execute(f"SET LOCAL maintenance_work_mem = '{size}'")
+            with indexes.left_out(connection, vectors.EMBEDDINGS):
+                pass
+            cursor.execute("SHOW maintenance_work_mem")
+            assert cursor.fetchone() == (used,)
 
 
 def test_a_restore_that_lost_its_lock_does_not_serve() -> None:
