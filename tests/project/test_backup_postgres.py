@@ -12,9 +12,12 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from crewship_memory.backup import indexes, snapshot, target_lock, vectors
+from episodic.models import Embedding
+from episodic.vectors import pg_pages, pg_store
 from memory.installation import restore_mark
 from memory.stored_files.advisory_locks import number_of
 from tests.project.backup_machines import Machine, aged, is_without_maria, new_postgres
+from tests.world import World
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.django_db]
 KEYS = ["exports", "gateway", "journal"]
@@ -203,6 +206,23 @@ def test_indexes_are_made_with_no_less_memory_than_the_server_gives() -> None:
                 pass
             cursor.execute("SHOW maintenance_work_mem")
             assert cursor.fetchone() == (used,)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pages_of_restored_vectors_are_as_full_as_their_length_wants(
+    world: World,
+) -> None:
+    row, blob = world.indexed().embedding, b"\0\0\0\x3f" * 1_024
+    Embedding.objects.filter(pk=row.pk).update(dim=1_024, vector=blob)
+    vectors.fill()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT reloptions, (SELECT dim FROM journal_vectors) FROM pg_class"
+            " WHERE oid = %s::regclass",
+            [pg_store.partition(world.acme.id)],
+        )
+        assert cursor.fetchone() == (["fillfactor=80"], 1_024)
+    pg_pages.fit(world.acme.id, 384)
 
 
 def test_a_restore_that_lost_its_lock_does_not_serve() -> None:
