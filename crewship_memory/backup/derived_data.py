@@ -7,6 +7,7 @@ from typing import Final
 from django.db import connection, transaction
 
 from crewship_memory.backup import indexes, vectors
+from memory.models import EntryWords
 from memory.word_index import pg_table, storage
 
 # The server looks at new tables by itself, but not at once, and at parents never.
@@ -18,7 +19,9 @@ _STATISTICS: Final = (
 
 def fill() -> None:
     """Write the words of entries, and what pgvector searches. Safe to repeat."""
-    with transaction.atomic(), indexes.left_out(connection, pg_table.TABLE):
+    # All words or none were written: a second time there is little to add.
+    rows = 0 if EntryWords.objects.exists() else indexes.LARGE
+    with transaction.atomic(), indexes.left_out(connection, pg_table.TABLE, rows):
         storage.fill()
     vectors.fill()
     if connection.vendor == "postgresql":

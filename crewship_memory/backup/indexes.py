@@ -19,11 +19,15 @@ _INDEXES: Final = (
     " WHERE i.indrelid = to_regclass(%s) AND NOT i.indisunique"
     " AND NOT c.relispartition"
 )
+_MEMORY: Final = (
+    "SELECT set_config('maintenance_work_mem', '512MB', true) WHERE"
+    " pg_size_bytes(current_setting('maintenance_work_mem')) < pg_size_bytes('512MB')"
+)
 # One process alone makes them: several share memory that a container may not have.
 _SETTINGS: Final = (
     # No index is made while foreign keys are still to be checked.
     "SET CONSTRAINTS ALL IMMEDIATE",
-    "SET LOCAL maintenance_work_mem = '512MB'",
+    _MEMORY,
     "SET LOCAL max_parallel_maintenance_workers = 0",
 )
 

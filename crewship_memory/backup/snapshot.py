@@ -163,10 +163,14 @@ def alone() -> Iterator[Snapshot]:
 
 
 def connected(database: BaseDatabaseWrapper) -> psycopg.Connection:
-    """Return another connection to a PostgreSQL database, apart from Django's."""
+    """Return another connection to a PostgreSQL database, apart from Django's.
+
+    Raises Django's OperationalError where it does not answer.
+    """
     params = database.get_connection_params()
     params = {k: v for k, v in params.items() if k not in ("cursor_factory", "context")}
-    return psycopg.connect(**params)
+    with database.wrap_database_errors:
+        return psycopg.connect(**params)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ they come from. PostgreSQL rounds them to 16 bits when they are stored.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
@@ -17,7 +18,7 @@ from psycopg import sql
 from crewship_memory.backup import indexes
 from crewship_memory.backup.tables import Table
 from episodic.models import Embedding
-from episodic.vectors import pg_store
+from episodic.vectors import pg_pages, pg_store
 
 EMBEDDINGS: Final = Embedding._meta.db_table
 COLUMN: Final = "vector"
@@ -60,6 +61,10 @@ def fill() -> None:
     if not loaded.exists():
         return
     with transaction.atomic(), indexes.left_out(connection, "journal_vectors"):
+        # Pages that are filled stay so. The longest vectors come last, and decide.
+        lengths = loaded.values_list("workspace_id", "dim").distinct()
+        for workspace_id, dim in sorted(lengths, key=itemgetter(1)):
+            pg_pages.fit(workspace_id, dim)
         pg_store.store_all(_chunks())
         with connection.cursor() as cursor:
             cursor.execute(_EMPTIED)

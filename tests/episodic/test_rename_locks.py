@@ -44,12 +44,14 @@ def test_one_waits_for_the_other(world: World, act: str) -> None:
         try:
             connection.ensure_connection()
             pids.append(connection.connection.info.backend_pid)
-            with connection.cursor() as cursor:
+            # LOCAL: the connection goes back to the pool.
+            with transaction.atomic(), connection.cursor() as cursor:
                 # By itself it comes to the rows as they were written.
                 cursor.execute(
-                    "SET enable_indexscan = off; SET enable_bitmapscan = off"
+                    "SET LOCAL enable_indexscan = off;"
+                    " SET LOCAL enable_bitmapscan = off"
                 )
-            Agent.objects.filter(pk=agent.pk).update(name="Grace")
+                Agent.objects.filter(pk=agent.pk).update(name="Grace")
         finally:
             connection.close()
 

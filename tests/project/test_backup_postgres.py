@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection, transaction
 
-from crewship_memory.backup import snapshot, target_lock
+from crewship_memory.backup import indexes, snapshot, target_lock, vectors
+from episodic.models import Embedding
+from episodic.vectors import pg_pages, pg_store
 from memory.installation import restore_mark
 from memory.stored_files.advisory_locks import number_of
 from tests.project.backup_machines import Machine, aged, is_without_maria, new_postgres
+from tests.world import World
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.django_db]
 KEYS = ["exports", "gateway", "journal"]
@@ -184,6 +187,42 @@ def test_one_restore_at_a_time_into_a_database(
             assert target_lock.Busy.sentence in " ".join(error.split())
         mark = f"SELECT to_regclass('{restore_mark.TABLE}')"
         assert first.execute(mark).fetchone() == (None,)
+
+
+def test_a_database_that_is_away_is_an_error_that_commands_know(
+    tmp_path: Path,
+) -> None:
+    away = connection.copy()
+    away.settings_dict = away.settings_dict | {"HOST": str(tmp_path)}
+    with pytest.raises(OperationalError), target_lock.held(away):
+        pass
+
+
+def test_indexes_are_made_with_no_less_memory_than_the_server_gives() -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        for size, used in (("64MB", "512MB"), ("1GB", "1GB")):
+            cursor.execute(f"SET LOCAL maintenance_work_mem = '{size}'")
+            with indexes.left_out(connection, vectors.EMBEDDINGS):
+                pass
+            cursor.execute("SHOW maintenance_work_mem")
+            assert cursor.fetchone() == (used,)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pages_of_restored_vectors_are_as_full_as_their_length_wants(
+    world: World,
+) -> None:
+    row, blob = world.indexed().embedding, b"\0\0\0\x3f" * 1_024
+    Embedding.objects.filter(pk=row.pk).update(dim=1_024, vector=blob)
+    vectors.fill()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT reloptions, (SELECT dim FROM journal_vectors) FROM pg_class"
+            " WHERE oid = %s::regclass",
+            [pg_store.partition(world.acme.id)],
+        )
+        assert cursor.fetchone() == (["fillfactor=80"], 1_024)
+    pg_pages.fit(world.acme.id, 384)
 
 
 def test_a_restore_that_lost_its_lock_does_not_serve() -> None:

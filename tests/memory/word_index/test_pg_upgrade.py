@@ -17,6 +17,7 @@ from memory.word_index import ranking, storage
 from tests.world import World
 
 migration = import_module("memory.migrations.0010_words_by_workspace")
+counted = import_module("memory.migrations.0012_counted_entries")
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
@@ -99,3 +100,25 @@ def test_an_upgrade_that_was_broken_off_goes_on(
     assert EntryWords.objects.count() == JournalEntry.objects.count()
     (row,) = JournalEntry.objects.filter(summary="before the harbour")
     assert hit_ids(earlier, "harbour") == [row.id]
+
+
+def test_indexes_that_were_exchanged_in_part_are_exchanged_again(
+    shared_world: World,
+) -> None:
+    def definitions() -> list[tuple[str, str]]:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT indexname, indexdef FROM pg_indexes WHERE indexname ~"
+                " '^journal_(embeddable|unusable)' ORDER BY 1"
+            )
+            return list(cursor.fetchall())
+
+    before = definitions()
+    with connection.schema_editor(atomic=False) as editor:
+        counted.exchange_back(None, editor)
+        # Broken off: one is gone, the other one has its new one beside it.
+        execute("DROP INDEX journal_embeddable")
+        execute("CREATE INDEX journal_unusable_new ON journal_entries (seq)")
+        counted.exchange(None, editor)
+    assert definitions() == before
+    assert [name for name, _ in before] == list(counted.CONDITIONS)
