@@ -26,9 +26,12 @@ def test_every_command_exists(document: str) -> None:
     commands = set(re.findall(r"manage\.py ([a-z_]+)", text(document))) - {"version"}
     assert commands <= set(get_commands())
     tools = re.findall(r"\.venv/bin/([\w-]+)", text(document))
+    requirements = [
+        *text("requirements.txt").splitlines(),
+        *PROJECT["dependency-groups"]["dev"],
+    ]
     installed = {"python", "pip", "lint-imports"} | {
-        re.split("[=[]", requirement)[0]
-        for requirement in PROJECT["dependency-groups"]["dev"]
+        re.split("[=[]", requirement)[0] for requirement in requirements
     }
     assert set(tools) <= installed
     checks = re.findall(r"`\.ci/check (\w+)`", text(document))

@@ -67,6 +67,7 @@ def test_without_a_connection_nothing_is_stuck(monkeypatch: pytest.MonkeyPatch) 
     assert not loop.is_stuck()
 
 
+@pytest.mark.django_db
 def test_a_stuck_worker_gives_no_sign_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
     class Pulse:
         count = 0
