@@ -36,7 +36,7 @@ NOT_RUN: Final = {
     **dict.fromkeys(
         (
             "psql -d postgres -c \"CREATE ROLE crewship LOGIN PASSWORD 'change-me'\"",
-            "umask 077 && cat > crewship.env <<END",
+            "(umask 077 && cat > crewship.env) <<END",
             "set -a && . ./crewship.env && set +a",
             ".venv/bin/python manage.py migrate --no-input",
             ".venv/bin/python manage.py web --host 0.0.0.0",
