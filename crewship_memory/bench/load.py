@@ -72,6 +72,7 @@ def _run(
         "mix_of_100": WEIGHTS,
         "rate_asked": plan.rate,
         "rate_reached": round(results.requests / max(results.last_answer, 1e-9), 1),
+        "not_sent": plan.requests - results.requests,
         **figures(results),
         "tenths": tenths,
         "memory_slope_mb_per_minute": slopes(tenths, plan.seconds),

@@ -34,6 +34,10 @@ class Plan:
     rate: float
     connections: int = CONNECTIONS
 
+    @property
+    def requests(self) -> int:
+        return int(self.seconds * self.rate)
+
 
 @dataclass(slots=True)
 class Results:
@@ -74,7 +78,7 @@ class Sender:
         self.results = Results()
 
     def run(self) -> Iterator[int]:
-        """Send everything; yield the number of every tenth of the time, at its end."""
+        """Send what is due in the time; yield every tenth's number at its end."""
         self._start = time.perf_counter()
         threads = [
             threading.Thread(target=self._send_all, daemon=True)
@@ -90,14 +94,15 @@ class Sender:
 
     def _send_all(self) -> None:
         connection = HTTPConnection(self._host, self._port, timeout=ANSWER_SECONDS)
-        total = int(self._plan.seconds * self._plan.rate)
         every = max(
             1, int(min(ERASURE_SECONDS, self._plan.seconds / 2) * self._plan.rate)
         )
         while True:
             with self._lock:
                 turn = next(self._turns)
-            if turn >= total:
+            # What is due and not sent at the end is not sent any more.
+            is_over = time.perf_counter() - self._start > self._plan.seconds
+            if is_over or turn >= self._plan.requests:
                 break
             due = self._start + turn / self._plan.rate
             self._sleep_until(due)
