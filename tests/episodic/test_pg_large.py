@@ -134,3 +134,8 @@ def test_the_lowest_is_near_that_of_everything(vectors: Floats) -> None:
         exact = _searched(question, scope, COUNT, centred=True)
         span = exact.highest - exact.lowest
         assert abs(quick.lowest - exact.lowest) <= 0.1 * span
+
+
+def test_a_larger_index_is_searched_with_more_candidates() -> None:
+    counts = [pg.candidates(size) for size in (0, 250_000, 1_000_000, 10_000_000)]
+    assert counts == [200, 200, 800, 1_000]
