@@ -41,7 +41,7 @@ SAMPLED: Final = 256
 _LOW: Final = 0.1
 # The index is searched with so many candidates at once, of which there have to be more
 # in a larger one: of the ten nearest among a million 200 brought 0.90, 800 0.94, and
-# more do not help, as the graph leads to no others. pgvector takes 1,000 at most.
+# more hardly help, as the graph leads to few others. pgvector takes 1,000 at most.
 LEAST_CANDIDATES: Final = 200
 MOST_CANDIDATES: Final = 1_000
 VECTORS_FOR_A_CANDIDATE: Final = 1_250
@@ -188,7 +188,7 @@ class _Search:
         self._cursor, self._scope, self._question = cursor, scope, question
         self._limit = limit
 
-    def _wanted(self, sizes: Sizes) -> int:
+    def _row_count(self, sizes: Sizes) -> int:
         """Return how many vectors the index has to bring."""
         share = CENTRED_SHARE if self._question.centred else PRODUCT_SHARE
         return self._limit * share * max(1, sizes.among // VECTORS_FOR_A_SHARE)
@@ -228,7 +228,7 @@ class _Search:
         """Whether the index is quicker, with what it meets between those in scope."""
         if self._question.dim not in pg_scope.INDEXED_DIMS or not sizes.scope:
             return False
-        visited = self._wanted(sizes) * sizes.among / sizes.scope
+        visited = self._row_count(sizes) * sizes.among / sizes.scope
         return sizes.scope > ENTRY_COST + VISIT_COST * visited
 
     def _count(self) -> int:
@@ -258,7 +258,7 @@ class _Search:
         question, dim = self._question, self._question.dim
         where, params = pg_scope.comparable(self._scope, dim)
         value, values = question.value()
-        wanted = self._wanted(sizes)
+        row_count = self._row_count(sizes)
         sampled, sample_params = self._sampled()
         settings = SETTINGS | {"hnsw.ef_search": str(candidates(sizes.among))}
         self._cursor.execute(_SET, [part for pair in settings.items() for part in pair])
@@ -271,11 +271,11 @@ class _Search:
             f" FROM near v {_ORDER} LIMIT %s), sampled AS ({sampled})"
             f" SELECT {_ROW}, size, low, middle, least FROM best, sampled",
             [
-                *(*params, question.towards, wanted, *values),
+                *(*params, question.towards, row_count, *values),
                 *(self._limit + SPARE, *sample_params),
             ],
         )
-        return rows if rows and rows[0][4] >= wanted else []
+        return rows if rows and rows[0][4] >= row_count else []
 
     def _sampled(self) -> Sql:
         """Return a query of how values are spread in some of the workspace."""

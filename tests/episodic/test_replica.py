@@ -76,6 +76,18 @@ def _marks(world: World) -> list[object]:
     return recall_database._read(REPLICA, world.acme.id, recall_database.marks)
 
 
+def _fails_on_the_replica(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """Let a ranking that reads the replica end with an error."""
+    real = ranking.fuse
+
+    def fuse(*args: object) -> object:
+        if recall_database.connection().alias == REPLICA:
+            raise error
+        return real(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ranking, "fuse", fuse)
+
+
 def _ask(world: World) -> list[str]:
     answer = recall.search(Request(query="refund"), by=world.actor("ada"))
     return [hit.entry.summary for hit in answer.hits]
@@ -153,14 +165,7 @@ def test_one_that_fails_meanwhile_is_left_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _indexed(world, read_from)
-    real = ranking.fuse
-
-    def broken(*args: object) -> object:
-        if recall_database.connection().alias == REPLICA:
-            raise OperationalError("gone")
-        return real(*args)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(ranking, "fuse", broken)
+    _fails_on_the_replica(monkeypatch, OperationalError("gone"))
     assert _ask(world) == ["refund one"]
     assert read_from[0] == REPLICA
     read_from.clear()
@@ -205,14 +210,7 @@ def test_one_without_a_new_table_yet_costs_no_answer(
     world: World, read_from: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _indexed(world, read_from)
-    real = ranking.fuse
-
-    def lacking(*args: object) -> object:
-        if recall_database.connection().alias == REPLICA:
-            raise ProgrammingError("relation does not exist")
-        return real(*args)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(ranking, "fuse", lacking)
+    _fails_on_the_replica(monkeypatch, ProgrammingError("relation does not exist"))
     assert _ask(world) == ["refund one"]
     assert not recall_database.away.is_noted
 

@@ -222,9 +222,9 @@ def written_on_one_is_recalled_by_meaning_on_the_other(
             stream = client.get("/journal").extensions["network_stream"]
             number = installation.owner_of(stream.get_extra_info("client_addr"))
             clients.setdefault(number, client)
-        one, other = clients.values()
-        entry = append(one, ANSWER)
-        waiting.until(lambda: entry in recalled(other, QUESTION), interval=0.25)
+        first, second = clients.values()
+        entry = append(first, ANSWER)
+        waiting.until(lambda: entry in recalled(second, QUESTION), interval=0.25)
 
 
 def a_job_runs_in_a_worker(operator: httpx.Client) -> None:
