@@ -253,6 +253,8 @@ def readyz(_request: HttpRequest) -> HttpResponse:
     """Answer whether requests can be served, with the reasons if not."""
     failures = _failures()
     reasons = [str(e) for e in failures.values() if isinstance(e, NotReady)]
+    # In an outage several checks fail for the same reason.
+    reasons = list(dict.fromkeys(reasons))
     body = {
         "ready": not reasons,
         "version": VERSION,
