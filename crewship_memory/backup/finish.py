@@ -37,6 +37,10 @@ from memory.rules import errors
 from memory.rules.permissions import system
 
 ACTOR: Final = "restore"
+EMBEDDED_AGAIN: Final = (
+    "Entries whose vector was missing or of a wrong length: {count}. They are embedded"
+    " again, and found by their words until then."
+)
 # Verdicts that say nothing of a document's content.
 _HARMLESS: Final = frozenset({"replaced"})
 
@@ -104,7 +108,8 @@ def finish(
     make.step("placed")
     _restore_live_files()
     watch("words and vectors", 0, 0)
-    derived_data.fill()
+    if count := derived_data.fill():
+        report.notes.append(EMBEDDED_AGAIN.format(count=count))
     make.step("derived")
     watch("erasures", 0, 0)
     _erase_again(report, erasures)
