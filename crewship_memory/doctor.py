@@ -212,7 +212,7 @@ def _postgres() -> list[Finding]:
 
 
 def _pooler() -> Finding:
-    state = pooler.seen(partial(snapshot.connected, connection))
+    state = pooler.detect(partial(snapshot.connected, connection))
     if state is pooler.Pooler.SHARES:
         hint = "Let it keep sessions (PgBouncer: pool_mode = session), or leave it out."
         return _fail("pooler", state.value, hint)

@@ -210,4 +210,4 @@ def faults(report: dict[str, Any]) -> list[str]:
         sentences.append(f"{report['server_errors']} answers were a 5xx.")
     if report["no_answer"]:
         sentences.append(f"{report['no_answer']} requests had no answer.")
-    return sentences + report["checks"]["faults"]
+    return [*sentences, *report["checks"]["faults"]]

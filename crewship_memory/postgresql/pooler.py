@@ -30,7 +30,7 @@ class Pooler(Enum):
     )
 
 
-def seen(connect: Connect) -> Pooler:
+def detect(connect: Connect) -> Pooler:
     """Open two connections and compare the sessions that they get."""
     with ExitStack() as stack:
         first, second = (stack.enter_context(connect()) for _ in range(2))

@@ -67,7 +67,7 @@ def recover(file: MemoryFile) -> None:
 
 
 @contextmanager
-def placed(parts: Sequence[str], data: bytes | None) -> Iterator[None]:
+def in_place(parts: Sequence[str], data: bytes | None) -> Iterator[None]:
     """Put bytes in place, None removes; take them back when they are not recorded.
 
     Else the next access would complete what was answered with an error, and a caller

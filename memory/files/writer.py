@@ -287,7 +287,7 @@ def _store(
         file, data, by=by, source=source, note=note, subjects=subjects
     )
     commit.step("intention")
-    with commit.placed(paths.parts_of(file), data):
+    with commit.in_place(paths.parts_of(file), data):
         commit.settle(file, version, (data or b"").decode("utf-8", "replace"))
     commit.step("settled")
     return version

@@ -297,9 +297,9 @@ def _restore_newest_clean(file: MemoryFile, bad: MemoryVersion, by: Actor) -> No
         _, judgement = _judge(file, old, text)
         if judgement.action == "allow":
             good = versions.begin(file, data, by=by, source="rescan", note=note)
-            with commit.placed(owner.parts(place), data):
+            with commit.in_place(owner.parts(place), data):
                 commit.settle(file, good, text)
             return
     removal = versions.begin(file, None, by=by, source="rescan", note=note)
-    with commit.placed(owner.parts(place), None):
+    with commit.in_place(owner.parts(place), None):
         commit.settle(file, removal, "")

@@ -103,5 +103,5 @@ def test_a_pooler_that_shares_sessions_is_seen(
     """Its greeting has another number than the session that answers."""
     if session is not None:
         monkeypatch.setattr(pooler, "_pid", session)
-    (finding,) = [f for f in doctor.database() if f.check == "pooler"]
+    (finding,) = [f for f in doctor.features() if f.check == "pooler"]
     assert (finding.message, finding.level) == (state.value, level)
