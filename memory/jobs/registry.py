@@ -72,8 +72,7 @@ class Job:
     are read anew, so that nothing erased comes back. ``repeats`` are the states in
     which a run may be started again. ``permission`` is what a person needs besides
     ``jobs.run``. ``queue`` is where it runs; without one ``clock`` for a job by
-    interval, ``batch`` for all others. An ``unused`` one finds nothing to do here, and
-    its schedule says why.
+    interval, ``batch`` for all others. The schedule says why one is ``unused`` here.
     """
 
     name: str
