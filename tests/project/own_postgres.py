@@ -51,6 +51,10 @@ class OwnPostgres:
         uri = str(self._server.get_uri(database="template1"))
         with psycopg.connect(uri, autocommit=True) as server:
             server.execute(f"CREATE TABLESPACE elsewhere LOCATION '{folder}'")
+            server.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                " WHERE datname = 'postgres'"
+            )
             server.execute("ALTER DATABASE postgres SET TABLESPACE elsewhere")
 
     @property

@@ -214,10 +214,12 @@ def versions(postgres: OwnPostgres) -> Counter[str]:
 def disk(postgres: OwnPostgres, tmp_path: Path) -> Iterator[SmallDisk]:
     """The disk of PostgreSQL's tables; its log is on another one."""
     small = SmallDisk(tmp_path / "small")
-    postgres.move_to(small.folder)
-    yield small
-    postgres.stop()
-    small.unmount()
+    try:
+        postgres.move_to(small.folder)
+        yield small
+    finally:
+        postgres.stop()
+        small.unmount()
 
 
 def test_a_full_disk_of_postgresql_keeps_reads_and_takes_writes_once_there_is_room(
