@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -15,13 +16,15 @@ ROOM_BYTES: Final = 2**18
 
 
 class SmallDisk:
-    """A tmpfs in a folder; where none may be mounted the test is skipped."""
+    """A tmpfs in a folder of its own; where none may be mounted the test is skipped."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        folder.mkdir(parents=True)
+    def __init__(self) -> None:
+        # Not in pytest's folder, which each run closes to other accounts: the server's
+        # is one.
+        self.folder = folder = Path(tempfile.mkdtemp(prefix="crewship-disk-"))
         options = ["-t", "tmpfs", "-o", f"size={LARGE_BYTES}", "tmpfs", str(folder)]
         if os.geteuid() != 0 or not _run("mount", *options):
+            folder.rmdir()
             pytest.skip("a small disk cannot be mounted here: that takes root")
 
     def fill(self) -> None:
@@ -38,6 +41,7 @@ class SmallDisk:
 
     def unmount(self) -> None:
         assert _run("umount", "--lazy", str(self.folder))
+        self.folder.rmdir()
 
 
 def _run(*command: str) -> bool:

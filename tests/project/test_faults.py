@@ -211,9 +211,9 @@ def versions(postgres: OwnPostgres) -> Counter[str]:
 
 
 @pytest.fixture
-def disk(postgres: OwnPostgres, tmp_path: Path) -> Iterator[SmallDisk]:
+def disk(postgres: OwnPostgres) -> Iterator[SmallDisk]:
     """The disk of PostgreSQL's tables; its log is on another one."""
-    small = SmallDisk(tmp_path / "small")
+    small = SmallDisk()
     try:
         postgres.move_to(small.folder)
         yield small
