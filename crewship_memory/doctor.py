@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +24,8 @@ from kombu.exceptions import KombuError
 
 from crewship_memory import data_folder as folders
 from crewship_memory import healthz
+from crewship_memory.backup import snapshot
+from crewship_memory.postgresql import pooler
 from episodic.embedders import onnx
 from episodic.embedders.base import EmbedderError
 from episodic.index import engine
@@ -32,9 +35,9 @@ from memory import outages
 from memory.installation import identity as installation
 from memory.installation import schema_version
 from memory.jobs import pulses
-from memory.journal import append as journal
-from memory.models import ChainHead, JournalEntry
-from memory.rules import errors, hashing
+from memory.journal import verify
+from memory.models import ChainHead
+from memory.rules import errors
 
 LEAST_PGVECTOR: Final = (0, 8)
 LATE_SECONDS: Final = 300
@@ -205,7 +208,15 @@ def _postgres() -> list[Finding]:
     if tuple(int(part) for part in str(version).split(".")[:2]) < LEAST_PGVECTOR:
         hint = "Install pgvector 0.8 or newer, then ALTER EXTENSION vector UPDATE."
         return [_fail("pgvector", f"pgvector {version} is too old.", hint)]
-    return [_ok("pgvector", f"pgvector {version}.")]
+    return [_ok("pgvector", f"pgvector {version}."), _pooler()]
+
+
+def _pooler() -> Finding:
+    state = pooler.detect(partial(snapshot.connected, connection))
+    if state is pooler.Pooler.SHARES:
+        hint = "Let it keep sessions (PgBouncer: pool_mode = session), or leave it out."
+        return _fail("pooler", state.value, hint)
+    return _ok("pooler", state.value)
 
 
 # ── The embedder and its backlog ─────────────────────────────────────────────
@@ -281,25 +292,12 @@ def workers() -> list[Finding]:
 def chain_heads() -> list[Finding]:
     """Verify the signed head of every workspace's chain, without reading the chain."""
     heads = list(ChainHead.objects.select_related("workspace"))
-    broken = [head.workspace.slug for head in heads if not _holds(head)]
+    broken = [head.workspace.slug for head in heads if not verify.head_holds(head)]
     if broken:
         message = f"The signed end does not hold in {', '.join(broken[:10])}."
         hint = "Run manage.py journal_verify --workspace SLUG; was the key changed?"
         return [_fail("chain", message, hint)]
     return [_ok("chain", f"The signed ends of {len(heads)} chains hold.")]
-
-
-def _holds(head: ChainHead) -> bool:
-    """Whether a head has our signature and matches the last entry."""
-    if head.seq == 0:
-        return True
-    args = (head.workspace_id, head.seq, head.entry_hash)
-    if hashing.head_mac(journal.key(), *args) != head.mac:
-        return False
-    rows = JournalEntry.objects.filter(workspace_id=head.workspace_id)
-    last = rows.order_by("-seq").values_list("seq", "entry_hash").first()
-    # A compacted tail is for journal_verify to judge.
-    return last is None or last[0] != head.seq or last[1] == head.entry_hash
 
 
 # ── Erasures ─────────────────────────────────────────────────────────────────

@@ -134,7 +134,7 @@ def free_bytes() -> int:
 
 
 def check_disk() -> None:
-    """Little free space is a warning, too little is not ready."""
+    """Little free space, or a refused write, is a warning; too little is not ready."""
     try:
         free = free_bytes()
     except OSError:
@@ -143,6 +143,8 @@ def check_disk() -> None:
     free_space = f"{free / 1024**2:.0f} MiB are free"
     if free < FULL_BYTES:
         raise NotReady(f"The disk of the data folder is full: {free_space}. Make room.")
+    if outages.refusal.is_recent:
+        raise Degraded(outages.REFUSED)
     if free < LOW_BYTES:
         raise Degraded(f"The disk of the data folder is nearly full: {free_space}.")
 
@@ -253,6 +255,8 @@ def readyz(_request: HttpRequest) -> HttpResponse:
     """Answer whether requests can be served, with the reasons if not."""
     failures = _failures()
     reasons = [str(e) for e in failures.values() if isinstance(e, NotReady)]
+    # In an outage several checks fail for the same reason.
+    reasons = list(dict.fromkeys(reasons))
     body = {
         "ready": not reasons,
         "version": VERSION,

@@ -31,17 +31,19 @@ from memory.review import rescan_job
 MINUTE: Final = timedelta(minutes=1)
 HOUR: Final = timedelta(hours=1)
 
-# What the page of jobs says of it where nothing can be edited on the disk.
+# Where the files are rows nobody can edit them on the disk.
+NO_SWEEP: Final = bodies.in_database()
 FILES_SWEEP: Final = (
-    gettext_noop("never: the files are in the database")
-    if bodies.in_database()
+    gettext_noop("not needed, the files are in the database")
+    if NO_SWEEP
     else gettext_noop("every 30 s")
 )
 
 # fmt: off
 JOBS: Final = (
     Job("files_sweep", gettext_noop("Files sweep"), FILES_SWEEP,
-        memory.tasks.reconcile_files, house_wide=True, queue=queues.CLOCK),
+        memory.tasks.reconcile_files, house_wide=True, queue=queues.CLOCK,
+        unused=NO_SWEEP),
     Job("index_sweep", gettext_noop("Index sweep"), gettext_noop("every 5 s"),
         episodic.tasks.embed_pending, house_wide=True, queue=queues.EMBEDDING),
     Job("gdpr_cases", gettext_noop("Personal data: cases"), gettext_noop("every 5 s"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from typing import Final
 
@@ -27,6 +28,7 @@ from memory.rules.translation import gettext, gettext_noop
 # With less free space, an I/O error of SQLite counts as a full disk.
 NO_ROOM_BYTES: Final = 1024 * 1024
 RETRY_SECONDS: Final = 5
+REFUSED_SECONDS: Final = 60.0
 # PostgreSQL: disk full; data, index corrupted.
 _FULL_STATES: Final = frozenset({"53100"})
 _DAMAGED_STATES: Final = frozenset({"XX001", "XX002"})
@@ -39,6 +41,10 @@ KINDS: Final = (DatabaseError, InterfaceError, OSError)
 DAMAGED: Final = gettext_noop(
     "The database is damaged: a page cannot be read. Stop the server, keep a copy of"
     " the file, restore the last backup and run manage.py gdpr_replay."
+)
+REFUSED: Final = (
+    "A write was refused in the last minute because a disk is full, that of the"
+    " database or of the data folder. Make room."
 )
 UNAVAILABLE: Final = gettext_noop(
     "The database does not answer. Nothing was changed; try again."
@@ -68,6 +74,30 @@ class Damage:
 
 
 damage = Damage()
+
+
+class Refusal:
+    """Whether a write was refused a moment ago for want of room, in this process.
+
+    The disk of a PostgreSQL server cannot be looked at from here.
+    """
+
+    def __init__(self) -> None:
+        self._at: float | None = None
+
+    def note(self) -> None:
+        self._at = time.monotonic()
+
+    def clear(self) -> None:
+        self._at = None
+
+    @property
+    def is_recent(self) -> bool:
+        at = self._at
+        return at is not None and time.monotonic() - at < REFUSED_SECONDS
+
+
+refusal = Refusal()
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -128,6 +158,7 @@ def meaning(error: BaseException) -> errors.Outage | None:
     if not isinstance(error, KINDS):
         return None
     if any(_is_full(part) for part in _chain(error)):
+        refusal.note()
         return errors.StorageFull()
     if any(_is_damaged(part) for part in _chain(error)):
         damage.note()

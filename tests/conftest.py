@@ -255,6 +255,7 @@ def _forget() -> None:
     shared_cache.link.answered()
     dispatch.broker.reset()
     outages.damage.clear()
+    outages.refusal.clear()
     readiness._state = readiness._State(checked_at=time.monotonic())
     shared_tombstones.forget()
     catch_up._left.clear()

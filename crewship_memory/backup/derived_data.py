@@ -17,13 +17,18 @@ _STATISTICS: Final = (
 )
 
 
-def fill() -> None:
-    """Write the words of entries, and what pgvector searches. Safe to repeat."""
+def fill() -> int:
+    """Write the words of entries, and what pgvector searches. Safe to repeat.
+
+    Return how many entries are embedded again, because their vectors are no good.
+    """
     # All words or none were written: a second time there is little to add.
     rows = 0 if EntryWords.objects.exists() else indexes.LARGE
     with transaction.atomic(), indexes.left_out(connection, pg_table.TABLE, rows):
         storage.fill()
     vectors.fill()
+    count = vectors.queue_without_vector()
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute(_STATISTICS)
+    return count

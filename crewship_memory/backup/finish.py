@@ -37,6 +37,10 @@ from memory.rules import errors
 from memory.rules.permissions import system
 
 ACTOR: Final = "restore"
+EMBEDDED_AGAIN: Final = (
+    "Entries whose vector was missing or of a wrong length: {count}. They are embedded"
+    " again, and found by their words until then."
+)
 # Verdicts that say nothing of a document's content.
 _HARMLESS: Final = frozenset({"replaced"})
 
@@ -104,7 +108,7 @@ def finish(
     make.step("placed")
     _restore_live_files()
     watch("words and vectors", 0, 0)
-    derived_data.fill()
+    _derive(report, note)
     make.step("derived")
     watch("erasures", 0, 0)
     _erase_again(report, erasures)
@@ -116,6 +120,15 @@ def finish(
         _serve(report)
     report.seconds = time.monotonic() - start
     return report
+
+
+def _derive(report: Report, note: Mapping[str, Any]) -> None:
+    # A restore that goes on finds nothing to queue any more, and says it all the same.
+    count = int(note.get("embedded_again") or 0) + derived_data.fill()
+    if count:
+        with transaction.atomic():
+            restore_mark.write({**note, "embedded_again": count})
+        report.notes.append(EMBEDDED_AGAIN.format(count=count))
 
 
 def _restore_live_files() -> None:

@@ -2,7 +2,9 @@
 
 Machines with data folders of their own restore into one database: a lock in a folder
 does not keep them apart. This one belongs to a connection of its own, because the
-commands between begin and end close theirs, and ends with it.
+commands between begin and end close theirs, and ends with it. It is held by a
+transaction, which a pooler in any mode leaves its session; one without a snapshot keeps
+no vacuum from its work.
 """
 
 from __future__ import annotations
@@ -19,12 +21,18 @@ from memory.rules import errors
 from memory.stored_files.advisory_locks import number_of
 
 NAME: Final = "restore"
+# Before PostgreSQL 17 there is no such setting.
+_NO_TIMEOUT: Final = (
+    "SELECT set_config(name, '0', true) FROM pg_settings"
+    " WHERE name = 'transaction_timeout'"
+)
 # It says nothing for as long as a restore takes, and goes soon after its machine.
 _SETTINGS: Final = (
-    "SET idle_session_timeout = 0",
-    "SET tcp_keepalives_idle = 30",
-    "SET tcp_keepalives_interval = 10",
-    "SET tcp_keepalives_count = 3",
+    "SET LOCAL idle_in_transaction_session_timeout = 0",
+    _NO_TIMEOUT,
+    "SET LOCAL tcp_keepalives_idle = 30",
+    "SET LOCAL tcp_keepalives_interval = 10",
+    "SET LOCAL tcp_keepalives_count = 3",
 )
 Check = Callable[[], None]
 
@@ -56,10 +64,9 @@ def held(database: BaseDatabaseWrapper) -> Iterator[Check]:
         yield lambda: None
         return
     with snapshot.connected(database) as own:
-        own.autocommit = True
         for statement in _SETTINGS:
             own.execute(statement)
-        locked = own.execute("SELECT pg_try_advisory_lock(%s)", [number_of(NAME)])
+        locked = own.execute("SELECT pg_try_advisory_xact_lock(%s)", [number_of(NAME)])
         if locked.fetchone() != (True,):
             raise Busy
         yield lambda: _require(own)

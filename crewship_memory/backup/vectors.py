@@ -38,6 +38,21 @@ _EMPTIED: Final = (
 )
 
 
+# Ranked as if it had a vector, an entry would never be found by meaning.
+_WITHOUT_VECTOR: Final = {
+    "postgresql": "NOT EXISTS (SELECT FROM journal_vectors v"
+    " WHERE v.workspace_id = journal_embeddings.workspace_id"
+    " AND v.entry_id = journal_embeddings.entry_id)",
+    "sqlite": "length(vector) <> 4 * dim",
+}
+_PENDING: Final = (
+    "UPDATE journal_embeddings SET vector = %s, dim = 0, attempts = 0,"
+    " last_error = '', next_attempt_at = NULL, lease_until = NULL,"
+    " state = CASE state WHEN 'withheld' THEN 'withheld' ELSE 'pending' END"
+    " WHERE dim > 0 AND {}"
+)
+
+
 def place(table: Table) -> int | None:
     """Return which column of a table is the vector; None where it has none."""
     if table.name != EMBEDDINGS:
@@ -68,6 +83,16 @@ def fill() -> None:
         pg_store.store_all(_chunks())
         with connection.cursor() as cursor:
             cursor.execute(_EMPTIED)
+
+
+def queue_without_vector() -> int:
+    """Let what has no vector of its length be embedded again; return how many.
+
+    On PostgreSQL after ``fill``, which leaves such vectors out.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_PENDING.format(_WITHOUT_VECTOR[connection.vendor]), [b""])
+        return int(cursor.rowcount)
 
 
 def _chunks() -> Iterator[list[tuple[str, NDArray[np.float32]]]]:

@@ -44,6 +44,7 @@ def measure(plan: Plan, progress: Progress) -> dict[str, Any]:
         progress("verifying …")
         report["checks"] = load_checks.check(servers.url, fleet, ledger)
         connections.close_all()
+        report["faults"] = faults(report)
     report["log_lines"] = load_servers.log_lines(folder)
     return report
 
@@ -90,6 +91,8 @@ def figures(results: Results) -> dict[str, Any]:
     return {
         "requests": results.requests,
         "server_errors": results.total("5"),
+        # By kind: nothing of the mix asks for one.
+        "client_errors": client_errors(results),
         "no_answer": results.requests - sum(results.total(d) for d in "12345"),
         "statuses": {
             kind: dict(counter) for kind, counter in sorted(results.statuses.items())
@@ -98,6 +101,15 @@ def figures(results: Results) -> dict[str, Any]:
             kind: spread(all_ms) for kind, all_ms in sorted(results.latencies.items())
         },
         "sent_late_ms": spread(results.late),
+    }
+
+
+def client_errors(results: Results) -> dict[str, int]:
+    """Return by kind how many answers were a 4xx, of kinds with any."""
+    return {
+        kind: count
+        for kind in sorted(results.statuses)
+        if (count := results.total("4", kind))
     }
 
 
@@ -188,10 +200,14 @@ def _drain(http: Client) -> dict[str, Any]:
     }
 
 
-def is_clean(report: dict[str, Any]) -> bool:
-    """Whether nothing failed and everything acknowledged is there once."""
-    return bool(
-        report["checks"]["ok"]
-        and not report["server_errors"]
-        and not report["no_answer"]
-    )
+def faults(report: dict[str, Any]) -> list[str]:
+    """Return a sentence on each thing that failed, is lost, or is there twice."""
+    sentences = [
+        f"{n} answers were a 4xx: {kind}."
+        for kind, n in report["client_errors"].items()
+    ]
+    if report["server_errors"]:
+        sentences.append(f"{report['server_errors']} answers were a 5xx.")
+    if report["no_answer"]:
+        sentences.append(f"{report['no_answer']} requests had no answer.")
+    return [*sentences, *report["checks"]["faults"]]

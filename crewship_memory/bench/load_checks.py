@@ -67,6 +67,27 @@ def _records(fleet: Fleet, ledger: Ledger) -> dict[str, int]:
     return {"acknowledged": len(records), "lost": len(records - ids)}
 
 
+def _erasures(ledger: Ledger) -> dict[str, Any]:
+    """Count erasures by their states, and say why one is not complete."""
+    cases = Case.objects.filter(pk__in=ledger.cases)
+    unfinished = cases.exclude(state=CaseState.COMPLETE).order_by("pk")
+    return {
+        "states": dict(Counter(cases.values_list("state", flat=True))),
+        "faults": [
+            f"An erasure is {case.state}: {_cause(case)}" for case in unfinished
+        ],
+    }
+
+
+def _cause(case: Case) -> str:
+    residue = case.result.get("residue", {}) if case.result else {}
+    traces = [
+        f"{trace['what']} in {trace['place']} {trace['where']}."
+        for trace in residue.get("traces", ())
+    ]
+    return " ".join([*traces, *residue.get("todo", ())]) or "nothing says why."
+
+
 def check(url: str, fleet: Fleet, ledger: Ledger) -> dict[str, Any]:
     """Return what was found, and under ``ok`` whether all of it is as it should be."""
     wait_for_cases(ledger)
@@ -74,17 +95,22 @@ def check(url: str, fleet: Fleet, ledger: Ledger) -> dict[str, Any]:
     chain = verify.verify(fleet.workspace_id, by=by)
     entries, files = _entries(fleet, ledger), _files(url, fleet, ledger)
     records = _records(fleet, ledger)
-    cases = Case.objects.filter(pk__in=ledger.cases)
-    states = Counter(cases.values_list("state", flat=True))
-    faults = (
-        *(entries["lost"], entries["twice"], files["other_version"]),
-        *(records["lost"], chain.break_count),
-    )
+    erasures = _erasures(ledger)
+    counts = {
+        "Entries that are lost": entries["lost"],
+        "Entries that are there twice": entries["twice"],
+        "Files with another version": files["other_version"],
+        "Records that are lost": records["lost"],
+        "Breaks of the chain": chain.break_count,
+    }
+    faults = [f"{words}: {count}." for words, count in counts.items() if count]
+    faults += erasures["faults"]
     return {
-        "ok": not any(faults),
+        "ok": not faults,
+        "faults": faults,
         "entries": entries,
         "files": files,
         "records": records,
         "chain": {"verified": chain.count, "breaks": chain.break_count},
-        "erasures": dict(states),
+        "erasures": erasures["states"],
     }

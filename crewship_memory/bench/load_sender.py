@@ -56,13 +56,13 @@ class Results:
     def requests(self) -> int:
         return sum(sum(counter.values()) for counter in self.statuses.values())
 
-    def total(self, prefix: str) -> int:
-        """Return how many requests had a status that begins so."""
+    def total(self, prefix: str, kind: str = "") -> int:
+        """Return how many requests, of one kind or all, had a status that begins so."""
         return sum(
             n
-            for counter in self.statuses.values()
+            for name, counter in self.statuses.items()
             for status, n in counter.items()
-            if status.startswith(prefix)
+            if status.startswith(prefix) and kind in ("", name)
         )
 
 

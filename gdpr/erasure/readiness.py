@@ -100,6 +100,8 @@ class _State:
     compared: dict[str, tuple[_Key, Gap]] = field(default_factory=dict)
     restores: dict[str, str | None] = field(default_factory=dict)
     checked_at: float | None = None
+    # An outage is logged when it begins.
+    is_unknown: bool = False
     database: tuple[str, int, int] | None = None
     is_replaced: bool = False
     is_restoring: bool = False
@@ -201,11 +203,13 @@ def _refresh() -> None:
             _state.is_restoring = restore_mark.problem() is not None
             if not _state.is_restoring:
                 _look()
-            _state.checked_at = time.monotonic()
+            _state.checked_at, _state.is_unknown = time.monotonic(), False
     except (DatabaseError, OSError) as error:
         if _state.checked_at is None:
             raise
-        log.warning("erasures_not_compared", error=type(error).__name__)
+        if not _state.is_unknown:
+            log.warning("erasures_not_compared", error=type(error).__name__)
+        _state.is_unknown = True
     finally:
         _lock.release()
 

@@ -72,7 +72,7 @@ def ask(workspace: Workspace, new: NewRequest, base: str) -> None:
     )
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
-        Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
+        _lock(workspace.pk)
         if same_requests.update(**values):
             # The mail that is under way is enough; its link shows what was asked last.
             return
@@ -86,6 +86,11 @@ def ask(workspace: Workspace, new: NewRequest, base: str) -> None:
             **values,
         )
     _mail(row, f"{base}/requests/confirm/{token}/")
+
+
+def _lock(workspace_id: str) -> None:
+    """Lock the workspace before any of its requests, as everybody does here."""
+    Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)
 
 
 def _mail(row: IntakeRequest, link: str) -> None:
@@ -130,6 +135,8 @@ def confirm(token: str) -> Received:
     """
     row = by_token(token)
     with transaction.atomic():
+        # Opening the case locks it too, then too late.
+        _lock(row.workspace_id)
         rows = IntakeRequest.objects.select_for_update()
         live = rows.filter(pk=row.pk).first()
         if live is None:

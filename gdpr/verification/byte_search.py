@@ -238,6 +238,10 @@ class Finder:
         return len(self._patterns)
 
     @property
+    def patterns(self) -> frozenset[bytes]:
+        return frozenset(self._patterns)
+
+    @property
     def longest(self) -> int:
         """The longest pattern: consecutive pieces of a file have to overlap by this."""
         return max((len(pattern) for pattern in self._patterns), default=0)

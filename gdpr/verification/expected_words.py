@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,7 @@ from django.db.models import Q
 
 from gdpr.verification import file_scan, sqlite
 from gdpr.verification.byte_search import Finder
+from memory.fulltext import LEXEMES
 from memory.models import MemoryFile, MemoryVersion, StoredFile
 from memory.stored_files import trees
 
@@ -118,12 +119,39 @@ def rows() -> Iterator[bytes]:
 
 
 def terms() -> Iterator[bytes]:
-    """Yield the terms of the word indexes: a stem need not occur in any text.
+    """Yield the terms of SQLite's word indexes: a stem need not occur in any text.
 
     Whether a term belongs to an erased row is checked elsewhere (``sqlite.stale``).
     """
     if connection.vendor == "sqlite":
         yield from _join_texts(term.encode() for _, term, _ in sqlite.vocabulary())
+
+
+# The index of the journal's words holds stems that no row has as a column. Rows are
+# found by the index, however many the planner expects.
+_WITH_STEM: Final = (
+    "WITH hits AS MATERIALIZED (SELECT summary, body FROM journal_entries"  # noqa: S608
+    f" WHERE ({LEXEMES}) @@ %s::tsquery) SELECT ({LEXEMES})::text FROM hits LIMIT 1"
+)
+_ALL_STEMS: Final = f"SELECT ({LEXEMES})::text FROM journal_entries"  # noqa: S608
+
+
+def stems(finder: Finder) -> Iterator[bytes]:
+    """Yield stems of PostgreSQL's journal: of entries with a pattern, then of all.
+
+    "harbouri" stands for "harboury" and occurs in no text.
+    """
+    if connection.vendor != "postgresql":
+        return
+    texts = (pattern.decode(errors="replace") for pattern in finder.patterns)
+    with connection.cursor() as cursor:
+        for word in sorted(text for text in texts if text.isalnum()):
+            cursor.execute(_WITH_STEM, [f"{word}:*"])
+            yield from (text.encode() for (text,) in cursor.fetchall())
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(_ALL_STEMS)
+        while rows := cursor.fetchmany(ROWS):
+            yield from _join_texts(text.encode() for (text,) in rows)
 
 
 # ── Files ────────────────────────────────────────────────────────────────────
@@ -179,7 +207,11 @@ def shared_patterns(finder: Finder, known_files: KnownFiles) -> set[bytes]:
     """Return the patterns that occur in what stays; each is dropped once found."""
     patterns: set[bytes] = set()
     # Cheap sources first: mostly no pattern is left for the rows.
-    for source in (terms, lambda: files(known_files, finder.longest), bodies, rows):
+    sources: tuple[Callable[[], Iterator[bytes]], ...] = (
+        *(terms, lambda: files(known_files, finder.longest)),
+        *(bodies, rows, lambda: stems(finder)),
+    )
+    for source in sources:
         if len(finder):
             patterns |= _patterns_in(source(), finder)
     return patterns

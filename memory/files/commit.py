@@ -3,18 +3,20 @@
 An intention (an uncommitted version) is stored before the bytes are written. After a
 crash the next access finds it: when the bytes on disk are the intended ones, the write
 is completed in its author's name; otherwise it was never acknowledged, and the
-intention is deleted.
+intention is deleted. In the database bytes and version are committed together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from memory.files import paths, search_index
 from memory.files.paths import Owner
+from memory.installation import bodies
 from memory.journal import append as journal
 from memory.models import MemoryFile, MemoryVersion
 from memory.rules.entries import NewEntry
@@ -62,6 +64,38 @@ def recover(file: MemoryFile) -> None:
             settle(file, version, text)
         else:
             version.delete()
+
+
+@contextmanager
+def in_place(parts: Sequence[str], data: bytes | None) -> Iterator[None]:
+    """Put bytes in place, None removes; take them back when they are not recorded.
+
+    Else the next access would complete what was answered with an error, and a caller
+    who repeats it would have it twice. Rows are taken back by their transaction.
+    """
+    if bodies.in_database():
+        with transaction.atomic():
+            _place(parts, data)
+            step("rename")
+            yield
+        return
+    before = paths.file_store().read(parts)
+    _place(parts, data)
+    step("rename")
+    try:
+        yield
+    except Exception:
+        # Where the connection broke nobody knows whether they are recorded.
+        if connection.is_usable():
+            _place(parts, before.data if before else None)
+        raise
+
+
+def _place(parts: Sequence[str], data: bytes | None) -> None:
+    if data is None:
+        paths.file_store().remove(parts)
+    else:
+        paths.file_store().write(parts, data)
 
 
 def settle(file: MemoryFile, version: MemoryVersion, text: str) -> None:

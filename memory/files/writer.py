@@ -3,7 +3,7 @@
 permit → cap → scan → lock → intention and blob → atomic rename → version, word index
 and journal in one transaction. After a kill between any two steps, the next access to
 the file finds the intention and completes it (the bytes are on disk) or deletes it
-(they are not, and the write was not acknowledged).
+(they are not, and the write was not acknowledged). One that fails changes nothing.
 """
 
 from __future__ import annotations
@@ -287,13 +287,8 @@ def _store(
         file, data, by=by, source=source, note=note, subjects=subjects
     )
     commit.step("intention")
-    parts = paths.parts_of(file)
-    if data is None:
-        paths.file_store().remove(parts)
-    else:
-        paths.file_store().write(parts, data)
-    commit.step("rename")
-    commit.settle(file, version, (data or b"").decode("utf-8", "replace"))
+    with commit.in_place(paths.parts_of(file), data):
+        commit.settle(file, version, (data or b"").decode("utf-8", "replace"))
     commit.step("settled")
     return version
 

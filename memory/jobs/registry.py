@@ -72,7 +72,7 @@ class Job:
     are read anew, so that nothing erased comes back. ``repeats`` are the states in
     which a run may be started again. ``permission`` is what a person needs besides
     ``jobs.run``. ``queue`` is where it runs; without one ``clock`` for a job by
-    interval, ``batch`` for all others.
+    interval, ``batch`` for all others. The schedule says why one is ``unused`` here.
     """
 
     name: str
@@ -90,6 +90,7 @@ class Job:
     repeats: tuple[RunState, ...] = ENDED_BADLY
     permission: str = "jobs.run"
     queue: str = ""
+    unused: bool = False
 
     @property
     def runs_in(self) -> str:

@@ -292,3 +292,15 @@ def verify_links(workspace_id: str, *, by: Actor) -> Report:
         walk.check_sealed([link.id for link in chunk if link.is_sealed])
     walk.check_tail()
     return walk.report
+
+
+def head_holds(head: ChainHead) -> bool:
+    """Whether a head has our signature and matches the last entry; reads no chain."""
+    if head.seq == 0:
+        return True
+    if not _is_signed(head):
+        return False
+    rows = JournalEntry.objects.filter(workspace_id=head.workspace_id)
+    last = rows.order_by("-seq").values_list("seq", "entry_hash").first()
+    # A compacted tail is for a walk of the chain to judge.
+    return last is None or last[0] != head.seq or last[1] == head.entry_hash

@@ -1,10 +1,10 @@
 """Indexes that entries are counted by take next to nothing, as their keys are equal.
 
-On PostgreSQL each is built beside the former one while appends go on, then takes its
-name. A migration that was broken off is run again.
+On PostgreSQL each is built beside the former one, which then goes and leaves it its
+name, while entries are read and appended. A migration that was broken off is run again.
 """
 
-from django.db import migrations, models, transaction
+from django.db import migrations, models
 
 # By name: the condition. The second one after the first: of two that serve a query as
 # well SQLite takes the last one.
@@ -32,12 +32,13 @@ def _exchange(editor, columns):
             editor.execute(f"DROP INDEX IF EXISTS {name}", params=None)
             editor.execute(f"CREATE INDEX {name} {index}", params=None)
             continue
-        # What a migration left that was broken off.
-        editor.execute(f"DROP INDEX IF EXISTS {name}_new", params=None)
+        # What a migration left that was broken off. Dropped otherwise, an index waits
+        # for whoever reads the table, and everybody else for it.
+        drop = "DROP INDEX CONCURRENTLY IF EXISTS"
+        editor.execute(f"{drop} {name}_new", params=None)
         editor.execute(f"CREATE INDEX CONCURRENTLY {name}_new {index}", params=None)
-        with transaction.atomic(using=editor.connection.alias):
-            editor.execute(f"DROP INDEX IF EXISTS {name}", params=None)
-            editor.execute(f"ALTER INDEX {name}_new RENAME TO {name}", params=None)
+        editor.execute(f"{drop} {name}", params=None)
+        editor.execute(f"ALTER INDEX {name}_new RENAME TO {name}", params=None)
 
 
 def _added(name, condition):

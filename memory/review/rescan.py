@@ -297,9 +297,9 @@ def _restore_newest_clean(file: MemoryFile, bad: MemoryVersion, by: Actor) -> No
         _, judgement = _judge(file, old, text)
         if judgement.action == "allow":
             good = versions.begin(file, data, by=by, source="rescan", note=note)
-            paths.file_store().write(owner.parts(place), data)
-            commit.settle(file, good, text)
+            with commit.in_place(owner.parts(place), data):
+                commit.settle(file, good, text)
             return
     removal = versions.begin(file, None, by=by, source="rescan", note=note)
-    paths.file_store().remove(owner.parts(place))
-    commit.settle(file, removal, "")
+    with commit.in_place(owner.parts(place), None):
+        commit.settle(file, removal, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -61,9 +62,12 @@ def test_a_silent_database_makes_it_unready(
 
     with monkeypatch.context() as patch:
         patch.setattr(connection, "cursor", silent)
+        patch.setitem(healthz.CHECKS, "migrations", healthz._Migrations())
         answer = Client().get("/readyz")
     assert answer.status_code == 503
-    assert "The database does not answer." in answer.json()["reasons"]
+    reasons = answer.json()["reasons"]
+    assert reasons[0] == "The database does not answer."
+    assert len(reasons) == len(set(reasons))
     assert b"hunter2" not in answer.content
 
 
@@ -117,6 +121,16 @@ def test_room_runs_out_in_two_steps(
     assert (answer.status_code, body["ready"]) == (status, status == 200)
     assert words in " ".join([*body["reasons"], *body["degraded"]])
     assert bool(body["degraded"]) is (status == 200 and bool(words))
+
+
+def test_a_write_refused_for_want_of_room_is_named_for_a_while(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert outages.meaning(OSError(errno.ENOSPC, "No space left on device"))
+    answer = Client().get("/readyz")
+    assert (answer.status_code, answer.json()["degraded"]) == (200, [outages.REFUSED])
+    monkeypatch.setattr(outages, "REFUSED_SECONDS", 0.0)
+    assert Client().get("/readyz").json()["degraded"] == []
 
 
 def test_noted_damage_makes_it_unready(db: None) -> None:

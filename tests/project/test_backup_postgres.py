@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from crewship_memory.backup import indexes, snapshot, target_lock, vectors
-from episodic.models import Embedding
+from crewship_memory.backup import derived_data, indexes, snapshot, target_lock, vectors
+from episodic.index import sweep as index
+from episodic.models import Embedding, State
 from episodic.vectors import pg_pages, pg_store
 from memory.installation import restore_mark
 from memory.stored_files.advisory_locks import number_of
@@ -223,6 +224,23 @@ def test_pages_of_restored_vectors_are_as_full_as_their_length_wants(
         )
         assert cursor.fetchone() == (["fillfactor=80"], 1_024)
     pg_pages.fit(world.acme.id, 384)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_has_no_vector_of_its_length_is_embedded_again(world: World) -> None:
+    rows = [world.indexed("Refund denied"), world.indexed("Boats need paint")]
+    embeddings = Embedding.objects.filter(pk__in=[row.pk for row in rows])
+    dim = embeddings[0].dim
+    # As they stand once they are loaded.
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM journal_vectors")
+    embeddings.update(vector=b"\0\0\0\x3f" * dim)
+    embeddings.filter(pk=rows[0].pk).update(vector=b"\0\0\0\x3f")
+    assert derived_data.fill() == 1
+    states = dict(embeddings.values_list("pk", "state"))
+    assert states == {rows[0].pk: State.PENDING, rows[1].pk: State.INDEXED}
+    assert index.sweep().indexed == 1
+    assert derived_data.fill() == 0
 
 
 def test_a_restore_that_lost_its_lock_does_not_serve() -> None:

@@ -15,10 +15,13 @@ from crewship_memory.bench.client import Answer
 from crewship_memory.bench.load_fleet import Fleet, Ledger
 from crewship_memory.bench.load_mix import WEIGHTS, Call, Mix
 from crewship_memory.bench.load_sender import Plan, Sender
+from gdpr.models import Case, CaseState
 from memory.journal import append as journal
 from memory.models import JournalEntry, Record
 from memory.rules.entries import NewEntry
 from memory.rules.permissions import system
+
+TRACE = {"what": "2 words", "place": "files", "where": "7"}
 
 
 def send(call: Call) -> Answer:
@@ -86,11 +89,18 @@ def test_every_kind_is_accepted_and_the_checks_see_what_is_lost(
     ledger.entries[number + 10_000] = "j_" + "0" * 16
     Record.objects.filter(pk=ledger.records[0]).delete()
     next(iter(ledger.files.values())).acknowledged = "another"
+    case = Case.objects.get()
+    case.state, residue = CaseState.PARTIAL, {"traces": [TRACE], "todo": ["End it."]}
+    case.result = {"residue": residue}
+    case.save()
+    ledger.cases.append(case.pk)
     report = load_checks.check("", fleet, ledger)
     figures = report["entries"] | report["files"]
     assert not report["ok"]
     assert (figures["lost"], figures["twice"], figures["other_version"]) == (1, 1, 1)
     assert report["records"]["lost"] == 1
+    assert report["erasures"] == {"partial": 1}
+    assert report["faults"][-1] == "An erasure is partial: 2 words in files 7. End it."
 
 
 def test_latency_counts_from_the_moment_a_request_was_due(
@@ -98,7 +108,7 @@ def test_latency_counts_from_the_moment_a_request_was_due(
 ) -> None:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(503 if self.path == "/away" else 200)
+            self.send_response({"/away": 503, "/busy": 429}.get(self.path, 200))
             self.send_header("Content-Length", "0")
             self.end_headers()
 
@@ -107,8 +117,8 @@ def test_latency_counts_from_the_moment_a_request_was_due(
 
     class Calls(Mix):
         def __init__(self) -> None:
-            """Send two kinds in turn."""
-            self.paths = ["/", "/away"] * 10
+            """Send three kinds in turn."""
+            self.paths = ["/", "/away", "/busy", "/"] * 5
 
         def next(self) -> Call:
             path = self.paths.pop()
@@ -126,8 +136,15 @@ def test_latency_counts_from_the_moment_a_request_was_due(
         assert list(sender.run()) == list(range(1, 11))
         server.shutdown()
     figures = load.figures(sender.results)
-    assert (figures["requests"], figures["server_errors"]) == (20, 10)
-    assert figures["statuses"] == {"/": {"200": 10}, "/away": {"503": 10}}
+    assert (figures["requests"], figures["server_errors"]) == (20, 5)
+    assert figures["statuses"] == {
+        "/": {"200": 10}, "/away": {"503": 5}, "/busy": {"429": 5}
+    }  # fmt: skip
+    assert load.faults(figures | {"checks": {"faults": ["It is lost."]}}) == [
+        "5 answers were a 4xx: /busy.",
+        "5 answers were a 5xx.",
+        "It is lost.",
+    ]
     # Sent up to a second before they were due.
     assert min(sender.results.latencies["/"]) < -500
 

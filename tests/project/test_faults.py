@@ -1,10 +1,10 @@
-"""What callers see while PostgreSQL, Redis or the worker is gone, and what is left."""
+"""What callers see while PostgreSQL, Redis or its disk is gone, and what is left."""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -13,19 +13,22 @@ import httpx
 import psycopg
 import pytest
 
+from memory import outages
 from tests import waiting
 from tests.project.machines import Machines
 from tests.project.own_postgres import OwnPostgres
+from tests.project.small_disk import SmallDisk
 from tests.world import World
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 PAUSE_SECONDS: Final = 0.05
+KINDS: Final = ("append", "write", "recall")
 
 
 class Agents:
-    """Agents that append and ask all the time, and repeat an append until it is taken.
+    """Agents that append, write files and ask, and repeat a write until it is taken.
 
-    A repeat has the idempotency key of the first attempt.
+    A repeated append has the idempotency key of the first attempt.
     """
 
     def __init__(self, url: str, token: str) -> None:
@@ -38,10 +41,12 @@ class Agents:
         self.statuses: Counter[tuple[str, str]] = Counter()
         # By the summary of the entry: the id that was answered.
         self.acknowledged: dict[str, str] = {}
+        # The digests of the file's contents.
+        self.written: list[str] = []
+        acts = (self._append, self._ask, self._append, self._ask, self._write)
         self._threads = [
-            threading.Thread(target=partial(run, number), daemon=True)
-            for number in range(2)
-            for run in (self._append, self._ask)
+            threading.Thread(target=partial(act, number), daemon=True)
+            for number, act in enumerate(acts)
         ]
 
     def __enter__(self) -> Agents:
@@ -55,12 +60,14 @@ class Agents:
             thread.join(waiting.LIMIT_SECONDS)
         self._client.close()
 
-    def until_more(self, status: str, count: int = 5) -> Counter[tuple[str, str]]:
-        """Wait until both kinds have so many more such answers; return all new ones."""
+    def until_more(
+        self, status: str, count: int = 5, kinds: Sequence[str] = KINDS
+    ) -> Counter[tuple[str, str]]:
+        """Wait until the kinds have so many more such answers; return all new ones."""
         before = self.statuses.copy()
-        kinds = [(kind, status) for kind in ("append", "recall")]
+        pairs = [(kind, status) for kind in kinds]
         waiting.until(
-            lambda: all(self.statuses[kind] >= before[kind] + count for kind in kinds)
+            lambda: all(self.statuses[pair] >= before[pair] + count for pair in pairs)
         )
         return self.statuses - before
 
@@ -75,6 +82,17 @@ class Agents:
                 answer = self._send("append", "/journal", body, key)
                 if answer is not None and answer.is_success:
                     self.acknowledged[summary] = str(answer.json()["id"])
+                    break
+
+    def _write(self, _number: int) -> None:
+        n = 0
+        while not self._over.wait(PAUSE_SECONDS):
+            n += 1
+            body = {"tier": "AGENT", "content": f"- version {n}", "mode": "replace"}
+            while not self._over.wait(PAUSE_SECONDS):
+                answer = self._send("write", "/memory/tools/memory.write", body, {})
+                if answer is not None and answer.is_success:
+                    self.written.append(answer.json()["metadata"]["sha256"])
                     break
 
     def _ask(self, _number: int) -> None:
@@ -144,11 +162,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_has_to_be_started_again(
     waiting.until(lambda: has_all_vectors(postgres))
     for name in ("web", "worker", "clock"):
         assert machines.is_running(name)
-    sql = "SELECT summary, id FROM journal_entries WHERE summary LIKE '%of the drill'"
-    stored = rows(postgres, sql)
-    ids = dict(stored)
-    assert len(ids) == len(stored)
-    assert agents.acknowledged.items() <= ids.items()
+    all_is_there_once(agents, postgres)
 
 
 def postgres_is_killed_and_comes_back(
@@ -179,3 +193,57 @@ def redis_is_killed_and_comes_back(
     assert readiness(url)["ready"]
     machines.start_redis()
     waiting.until(lambda: readiness(url)["degraded"] == [])
+
+
+def all_is_there_once(agents: Agents, postgres: OwnPostgres) -> None:
+    sql = "SELECT summary, id FROM journal_entries WHERE summary LIKE '%of the drill'"
+    stored = rows(postgres, sql)
+    ids = dict(stored)
+    assert len(ids) == len(stored)
+    assert agents.acknowledged.items() <= ids.items()
+    assert set(agents.written) <= versions(postgres).keys()
+
+
+def versions(postgres: OwnPostgres) -> Counter[str]:
+    return Counter(
+        row[0] for row in rows(postgres, "SELECT sha256 FROM memory_versions")
+    )
+
+
+@pytest.fixture
+def disk(postgres: OwnPostgres) -> Iterator[SmallDisk]:
+    """The disk of PostgreSQL's tables; its log is on another one."""
+    small = SmallDisk()
+    try:
+        postgres.move_to(small.folder)
+        yield small
+    finally:
+        postgres.stop()
+        small.unmount()
+
+
+def test_a_full_disk_of_postgresql_keeps_reads_and_takes_writes_once_there_is_room(
+    disk: SmallDisk, machines: Machines, postgres: OwnPostgres, shared_world: World
+) -> None:
+    url = machines.web()
+    machines.worker()
+    machines.clock()
+    machines.until_web_answers()
+    with Agents(url, shared_world.tokens["ada"]) as agents:
+        agents.until_more("2xx")
+        disk.fill()
+        agents.until_more("507", 20, ("append", "write"))
+        agents.until_more("2xx", 5, ("recall",))
+        answer = readiness(url)
+        assert answer["ready"] and outages.REFUSED in answer["degraded"]
+        disk.free()
+        agents.until_more("2xx")
+    statuses = set(agents.statuses)
+    assert {status for _, status in statuses} == {"2xx", "507"}
+    assert ("recall", "507") not in statuses
+    waiting.until(lambda: has_all_vectors(postgres))
+    for name in ("web", "worker", "clock"):
+        assert machines.is_running(name)
+    all_is_there_once(agents, postgres)
+    # A write has no key: one that is answered with an error was not done.
+    assert {versions(postgres)[sha] for sha in agents.written} == {1}

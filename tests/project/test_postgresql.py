@@ -10,8 +10,10 @@ import psycopg
 import pytest
 from django.db import OperationalError, connection
 
-from crewship_memory.postgresql import base
+from crewship_memory import doctor
+from crewship_memory.postgresql import base, pooler
 from crewship_memory.postgresql.base import DatabaseWrapper
+from crewship_memory.postgresql.pooler import Pooler
 from tests.processes import free_port
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db]
@@ -85,3 +87,21 @@ def test_a_server_that_refuses_one_more_is_not_away_once_it_took_one() -> None:
     database.ensure_connection()
     database.close()
     base.outage.probe(params)
+
+
+@pytest.mark.parametrize(
+    ("session", "state", "level"),
+    [
+        (None, Pooler.NONE, "ok"),
+        (lambda _: 7, Pooler.SHARES, "fail"),
+        (id, Pooler.KEEPS, "ok"),
+    ],
+)
+def test_a_pooler_that_shares_sessions_is_seen(
+    monkeypatch: pytest.MonkeyPatch, session: Any, state: Pooler, level: str
+) -> None:
+    """Its greeting has another number than the session that answers."""
+    if session is not None:
+        monkeypatch.setattr(pooler, "_pid", session)
+    (finding,) = [f for f in doctor.features() if f.check == "pooler"]
+    assert (finding.message, finding.level) == (state.value, level)

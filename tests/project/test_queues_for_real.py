@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import signal
+import subprocess
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -160,6 +163,46 @@ def test_an_erasure_waits_for_no_entry_and_no_process_for_either(
     machines.clock(name="next clock")
     machines.until_all_serve()
     waiting.until(lambda: pending() < before)
+
+
+def test_what_a_killed_worker_had_claimed_another_embeds_after_its_lease(
+    machines: Machines, shared_world: World
+) -> None:
+    let_wait(shared_world, 1_000)
+    machines.worker()
+    machines.clock()
+    claimed = Embedding.objects.filter(state=State.PENDING, lease_until__isnull=False)
+    waiting.until(lambda: is_stopped_with(claimed, machines.processes["worker"]))
+    machines.processes["worker"].kill()
+    machines.processes["worker"].wait()
+    entry_ids, moments = set(claimed.values_list("pk", flat=True)), embedded_at()
+    assert entry_ids
+    machines.worker(name="next")
+    waiting.until(lambda: pending() == len(entry_ids))
+    assert entry_ids == set(claimed.values_list("pk", flat=True))
+    claimed.update(lease_until=timezone.now())
+    waiting.until(lambda: pending() == 0)
+    # What had its vector was not embedded again, and every entry has one.
+    later = embedded_at()
+    assert moments.items() <= later.items() and None not in later.values()
+    embeddable = JournalEntry.objects.filter(embeddable=True)
+    assert set(embeddable.values_list("pk", flat=True)) == later.keys()
+
+
+def is_stopped_with(claimed: Any, worker: subprocess.Popen[bytes]) -> bool:
+    """Stop a worker; let it go on unless it has claimed entries then."""
+    if not claimed.exists():
+        return False
+    worker.send_signal(signal.SIGSTOP)
+    if claimed.exists():
+        return True
+    worker.send_signal(signal.SIGCONT)
+    return False
+
+
+def embedded_at() -> dict[str, Any]:
+    rows = Embedding.objects.filter(state=State.INDEXED)
+    return dict(rows.values_list("pk", "embedded_at"))
 
 
 def test_two_clocks_do_nothing_twice(machines: Machines, shared_world: World) -> None:

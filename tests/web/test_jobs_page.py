@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -50,6 +51,16 @@ def test_a_run_by_hand_shows_what_it_did(world: World) -> None:
     assert "operator@acme.example" not in foreign_html
     assert page.get("/jobs/nothing/").status_code == 404
     assert page.post("/jobs/nothing/run/").status_code == 404
+
+
+def test_a_job_that_is_not_needed_has_no_place_where_it_runs(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = replace(jobs.get("files_sweep"), schedule="not needed, as", unused=True)
+    monkeypatch.setitem(jobs._registry, job.name, job)
+    page = world.page("operator")
+    assert "not needed, as</small>" in text(page.get("/jobs/"))
+    assert "Not needed, as. The last" in text(page.get("/jobs/files_sweep/"))
 
 
 def test_failures_and_stuck_runs_lead_the_page(world: World) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import OperationalError
 
-from memory.files import commit, paths, versions, writer
-from memory.models import JournalEntry, MemoryFile
+from memory.files import commit, paths, reconcile, versions, writer
+from memory.models import Installation, JournalEntry, MemoryFile
 from memory.stored_files.store import RootLost
 from tests.memory.files import kit
 from tests.world import World
@@ -92,16 +94,39 @@ def test_the_next_write_recovers_first(world: World, die_after: Any) -> None:
     assert log[0].parent == log[1]
 
 
+@pytest.mark.parametrize("bodies", ["folder", "database"])
+def test_a_write_that_fails_changes_nothing(
+    world: World, settings: Any, monkeypatch: pytest.MonkeyPatch, bodies: str
+) -> None:
+    """As with a full disk: the caller repeats what was answered with an error."""
+    settings.BODIES = bodies
+    Installation.objects.update(bodies=bodies)
+    kit.write(world, "one")
+
+    def full(*_: Any) -> None:
+        raise OperationalError("could not extend file")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(commit, "_record", full)
+        for act in (partial(kit.append, world, "two"), partial(_remove, world)):
+            with pytest.raises(OperationalError):
+                act()
+    reconcile.sweep()
+    kit.append(world, "two")
+    texts = [versions.read(version) for version in versions.log(kit.row(world))]
+    assert texts == [b"one\ntwo", b"one"]
+
+
+def _remove(world: World) -> None:
+    by = world.actor("ada")
+    writer.remove(kit.owner(world), kit.place("AGENT.md"), source="tool", by=by)
+
+
 def test_a_removal_that_was_cut_off_is_finished(world: World, die_after: Any) -> None:
     kit.write(world, "old")
     die_after("rename")
     with pytest.raises(Crash):
-        writer.remove(
-            kit.owner(world),
-            kit.place("AGENT.md"),
-            source="tool",
-            by=world.actor("ada"),
-        )
+        _remove(world)
     row = kit.row(world)
     commit.recover(row)
     assert row.sha256 == ""

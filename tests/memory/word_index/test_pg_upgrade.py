@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 
 import pytest
 from django.apps import apps
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from memory import fulltext
 from memory.fulltext import WordScope
@@ -119,6 +121,12 @@ def test_indexes_that_were_exchanged_in_part_are_exchanged_again(
         # Broken off: one is gone, the other one has its new one beside it.
         execute("DROP INDEX journal_embeddable")
         execute("CREATE INDEX journal_unusable_new ON journal_entries (seq)")
-        counted.exchange(None, editor)
+        with CaptureQueriesContext(connection) as queries:
+            counted.exchange(None, editor)
+    # Nobody waits for it who reads or appends.
+    assert all(
+        re.match(r"(CREATE|DROP) INDEX CONCURRENTLY|ALTER INDEX \w+ RENAME", q["sql"])
+        for q in queries
+    ), queries.captured_queries
     assert definitions() == before
     assert [name for name, _ in before] == list(counted.CONDITIONS)
