@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import connection, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from episodic.embedders.base import EmbedderError, Vectors
@@ -50,6 +50,10 @@ _KEEP: Final = (
     "UPDATE journal_embeddings SET state = %s, vector = %s, dim = %s, model = %s,"
     " indexed_at = COALESCE(indexed_at, %s), embedded_at = %s, attempts = 0,"
     " last_error = '', next_attempt_at = NULL, lease_until = NULL WHERE entry_id = %s"
+)
+_REFER: Final = (
+    "UPDATE journal_embeddings SET reference_count = reference_count + %s,"
+    " last_referenced_at = %s WHERE entry_id = %s"
 )
 
 
@@ -303,10 +307,7 @@ def _postpone(entry_ids: Sequence[str], error: EmbedderError) -> None:
 
 
 def sweep(
-    *,
-    limit: int = 512,
-    only_new: bool = False,
-    watch: Watch = lambda _count: None,
+    *, limit: int = 512, only_new: bool = False, watch: Watch = lambda _count: None
 ) -> Report:
     """Read new journal entries, then embed at most ``limit`` pending rows.
 
@@ -342,9 +343,8 @@ def sweep(
 
 def mark_referenced(counts: dict[str, int], when: datetime) -> None:
     """Add to the reference counts of entries that a recall returned."""
-    with transaction.atomic():
-        # In order: other processes and decay lock the same rows.
-        for entry_id, times in sorted(counts.items()):
-            Embedding.objects.filter(pk=entry_id).update(
-                reference_count=F("reference_count") + times, last_referenced_at=when
-            )
+    moment = connection.ops.adapt_datetimefield_value(when)
+    # In order: other processes and decay lock the same rows.
+    rows = [(times, moment, entry_id) for entry_id, times in sorted(counts.items())]
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.executemany(_REFER, rows)

@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 from django.db import transaction
@@ -39,6 +40,7 @@ from memory.rules.permissions import Actor
 # be embedded). The only notice that upper packages get of an append.
 entry_appended = Signal()
 
+Pair = tuple[JournalEntry, NewEntry]
 BATCH: Final = 1_000
 FOREIGN_END: Final = (
     "The end of this workspace's chain was not signed with this installation's journal"
@@ -178,59 +180,55 @@ def _write_checked(
     if rows:
         installation.require()
         with transaction.atomic():
-            _insert(rows, new_entries)
+            _insert(list(zip(rows, new_entries, strict=True)))
     return rows
 
 
-def _insert(rows: Sequence[JournalEntry], new_entries: Sequence[NewEntry]) -> None:
+def _insert(pairs: Sequence[Pair], head: ChainHead | None = None) -> None:
     """Chain and insert the rows of one workspace, inside a transaction."""
+    rows, new_entries = zip(*pairs, strict=True)
     workspace_id = rows[0].workspace_id
-    head = chain_head.locked(workspace_id)
+    head = head or chain_head.locked(workspace_id)
     _chain(rows, head, workspace_numbers.of(workspace_id))
     chain_head.insert(rows)
     chain_head.move(head)
     chain_head.insert_mentions(rows, new_entries)
     texts = subject_linker.entries_of(rows, new_entries)
     subject_linker.note(workspace_id, "journal", texts)
-    transaction.on_commit(
-        lambda: entry_appended.send(
-            sender=JournalEntry,
-            workspace_id=workspace_id,
-            embeddable=sum(row.embeddable for row in rows),
-        )
-    )
+    embeddable = sum(row.embeddable for row in rows)
+    notice: dict[str, Any] = {"workspace_id": workspace_id, "embeddable": embeddable}
+    transaction.on_commit(partial(entry_appended.send, JournalEntry, **notice))
 
 
-def _insert_group(items: Sequence[tuple[JournalEntry, NewEntry]]) -> None:
-    by_workspace: dict[str, list[tuple[JournalEntry, NewEntry]]] = {}
+def _insert_group(items: Sequence[Pair], head: ChainHead | None) -> None:
+    by_workspace: dict[str, list[Pair]] = {}
     for row, new in items:
         by_workspace.setdefault(row.workspace_id, []).append((row, new))
     for pairs in by_workspace.values():
-        _insert([row for row, _ in pairs], [new for _, new in pairs])
+        _insert(pairs, head)
 
 
-_groups = CommitGroups(_insert_group)
+_groups = CommitGroups(_insert_group, chain_head.turn)
 
 
 @recorded.append_measured("single")
 def append(new: NewEntry, *, by: Actor) -> JournalEntry:
     """Append one entry for an agent; it is committed when this returns.
 
-    On SQLite those that wait for their turn at the same time are committed together.
+    Those that wait for their turn at the same time are committed together.
     """
     by.require("journal.append")
     validation.check_offered(new)
-    database = transaction.get_connection()
-    if database.vendor != "sqlite" or database.in_atomic_block:
+    if transaction.get_connection().in_atomic_block:
         return write([new], by=by)[0]
     now = timezone.now()
     _admit(new, now, by, subject_linker.gate(by.workspace_id))
     schema_version.guard()
     installation.require()
     row = _row(new, by, now)
-    if not _groups.commit((row, new)):
+    if not _groups.commit((row, new), chain_head.queue(by.workspace_id)):
         with transaction.atomic():
-            _insert([row], [new])
+            _insert([(row, new)])
     return row
 
 

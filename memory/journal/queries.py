@@ -155,8 +155,8 @@ def filtered(actor: Actor, filters: JournalFilter) -> QuerySet[JournalEntry]:
             mentions__workspace_id=actor.workspace_id, mentions__folded=folded
         )
     if filters.q.strip():
-        docids = fulltext.matching(actor.workspace_id, filters.q)
-        rows = rows.none() if docids is None else rows.filter(docid__in=docids)
+        words = fulltext.matching(actor.workspace_id, filters.q)
+        rows = rows.none() if words is None else rows.filter(words)
         rows = rows.exclude(entry_type__startswith=entries.UNSEARCHED)
         rows = rows.filter(retired_at=None)
     return rows

@@ -14,7 +14,7 @@ from memory.journal import append as journal
 from memory.journal import head as chain_head
 from memory.journal import verify
 from memory.journal.commit_groups import CommitGroups
-from memory.models import JournalEntry
+from memory.models import ChainHead, JournalEntry
 from memory.ports import subject_linker
 from memory.ports.subject_linker import TextRow
 from memory.rules import errors
@@ -31,11 +31,11 @@ def groups(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     sizes: list[list[str]] = []
     insert = journal._insert_group
 
-    def noting(items: Sequence[tuple[JournalEntry, NewEntry]]) -> None:
+    def noting(items: Sequence[journal.Pair], head: ChainHead | None) -> None:
         sizes.append([row.summary for row, _ in items])
-        insert(items)
+        insert(items, head)
 
-    monkeypatch.setattr(journal, "_groups", CommitGroups(noting))
+    monkeypatch.setattr(journal, "_groups", CommitGroups(noting, chain_head.turn))
     return sizes
 
 
@@ -62,7 +62,7 @@ class Appending:
 
         self.threads.append(threading.Thread(target=run, daemon=True))
         self.threads[-1].start()
-        waiting.until(lambda: len(journal._groups._open) == count)
+        waiting.until(lambda: sum(map(len, journal._groups._open.values())) == count)
 
     def join(self) -> None:
         for thread in self.threads:
