@@ -201,28 +201,28 @@ def test_a_turn_that_never_comes_leaves_nobody_waiting(
 
 
 def test_a_thread_that_is_stopped_lets_the_others_write(shared_world: World) -> None:
-    def stopped(_items: Sequence[str]) -> None:
+    def stopped(_items: Sequence[str], _head: object) -> None:
         raise SystemExit
 
     answers: list[bool] = []
-    groups = CommitGroups[str](stopped)
+    groups = CommitGroups[str, object](stopped, chain_head.turn)
 
     def lead() -> None:
         with contextlib.suppress(SystemExit):
-            groups.commit("first")
+            groups.commit("first", "")
         connections.close_all()
 
     threads = [
         threading.Thread(target=lead, daemon=True),
         threading.Thread(
-            target=lambda: answers.append(groups.commit("second")), daemon=True
+            target=lambda: answers.append(groups.commit("second", "")), daemon=True
         ),
     ]
     with transaction.atomic():
         threads[0].start()
-        waiting.until(lambda: len(groups._open) == 1)
+        waiting.until(lambda: len(groups._open[""]) == 1)
         threads[1].start()
-        waiting.until(lambda: len(groups._open) == 2)
+        waiting.until(lambda: len(groups._open[""]) == 2)
     for thread in threads:
         thread.join(waiting.LIMIT_SECONDS)
     assert answers == [False]
