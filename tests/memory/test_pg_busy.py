@@ -44,7 +44,7 @@ def test_appends_that_wait_for_a_chain_are_one_transaction(shared_world: World) 
         chain_head.locked(acme)
         for count in (1, 2, 3):
             start(f"note {count}")
-            waiting.until(lambda n=count: len(journal._groups._open[acme]) == n)
+            waiting.until(lambda n=count: len(journal._groups._open.get(acme, ())) == n)
         # Another workspace's chain is free.
         start("note 4", by="olga")
         threads[-1].join(waiting.LIMIT_SECONDS)
