@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 import pytest
 from django.db import connection, connections, transaction
@@ -40,11 +41,14 @@ def test_appends_that_wait_for_a_chain_are_one_transaction(shared_world: World) 
         threads.append(threading.Thread(target=run, daemon=True))
         threads[-1].start()
 
+    def is_waiting(count: int) -> bool:
+        return len(journal._groups._open.get(acme, ())) == count
+
     with transaction.atomic():
         chain_head.locked(acme)
         for count in (1, 2, 3):
             start(f"note {count}")
-            waiting.until(lambda n=count: len(journal._groups._open.get(acme, ())) == n)
+            waiting.until(partial(is_waiting, count))
         # Another workspace's chain is free.
         start("note 4", by="olga")
         threads[-1].join(waiting.LIMIT_SECONDS)
