@@ -28,11 +28,11 @@ LEXEMES: Final = (
 )
 # Entries of all workspaces that a search box finds at once, on PostgreSQL. Words of
 # more are frequent: a plan that reads the newest entries first soon has a page.
-MOST: Final = 10_000
+LIMIT: Final = 10_000
 _EXPECTED: Final = "EXPLAIN (FORMAT JSON) SELECT FROM journal_entries WHERE {where}"
 _BY_INDEX: Final = "SELECT set_config('enable_seqscan', 'off', true)"
 # Settings count for the plans after them, so that this statement may end its own.
-_FOUND: Final = (
+_INDEXED: Final = (
     "WITH found AS MATERIALIZED (SELECT docid, workspace_id FROM journal_entries"
     " WHERE {where} LIMIT %s) SELECT set_config('enable_seqscan', 'on', true),"
     " count(*), COALESCE(array_agg(docid) FILTER (WHERE workspace_id = %s),"
@@ -131,26 +131,26 @@ def _matching(workspace_id: str, phrases: Sequence[str]) -> Q:
     again costs a hundred times what the planner takes it for, and it does not know how
     many rows came since it counted.
     """
-    same = ["phraseto_tsquery('english', journal_fold(%s))"] * len(phrases)
-    where = f"({LEXEMES}) @@ ({' && '.join(same)})"
-    found = _found(workspace_id, where, phrases)
-    if found is not None:
-        return Q(_Among(F("docid"), Value(found)))
+    parts = ["phraseto_tsquery('english', journal_fold(%s))"] * len(phrases)
+    where = f"({LEXEMES}) @@ ({' && '.join(parts)})"
+    array = _indexed(workspace_id, where, phrases)
+    if array is not None:
+        return Q(_Among(F("docid"), Value(array)))
     sql = f"SELECT docid FROM journal_entries WHERE workspace_id = %s AND {where}"  # noqa: S608
     return Q(docid__in=RawSQL(sql, [workspace_id, *phrases]))  # noqa: S611
 
 
-def _found(workspace_id: str, where: str, phrases: Sequence[str]) -> str | None:
+def _indexed(workspace_id: str, where: str, phrases: Sequence[str]) -> str | None:
     """Return the docids that the index has, as an array; None where they are many."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_EXPECTED.format(where=where), phrases)
         [[[explained]]] = cursor.fetchall()
-        if explained["Plan"]["Plan Rows"] >= MOST:
+        if explained["Plan"]["Plan Rows"] >= LIMIT:
             return None
         cursor.execute(_BY_INDEX)
-        cursor.execute(_FOUND.format(where=where), [*phrases, MOST, workspace_id])
-        _, size, found = cursor.fetchone()
-    return str(found) if size < MOST else None
+        cursor.execute(_INDEXED.format(where=where), [*phrases, LIMIT, workspace_id])
+        _, size, array = cursor.fetchone()
+    return str(array) if size < LIMIT else None
 
 
 class _Among(Func):

@@ -43,8 +43,8 @@ def link(pairs: Sequence[tuple[JournalEntry, Vectors]], model: str) -> int:
     All edges are found first and written in one commit: every commit waits for the
     disk, and searching must not block an append.
     """
-    near = [(row, _near(row, vector, model)) for row, vector in pairs]
-    edges = _similar([(row, cosines) for row, cosines in near if cosines])
+    cosines = [(row, _cosines(row, vector, model)) for row, vector in pairs]
+    edges = _similar([(row, by_id) for row, by_id in cosines if by_id])
     try:
         with transaction.atomic():
             MemoryRelation.objects.bulk_create(edges, ignore_conflicts=True)
@@ -62,7 +62,7 @@ def _between_present(edges: Sequence[MemoryRelation]) -> list[MemoryRelation]:
     return [edge for edge in edges if {edge.src_id, edge.dst_id} <= present]
 
 
-def _near(row: JournalEntry, vector: Vectors, model: str) -> dict[str, float]:
+def _cosines(row: JournalEntry, vector: Vectors, model: str) -> dict[str, float]:
     """Return the cosines of the entries that are similar to one, the nearest first."""
     scope = VectorScope(
         workspace_id=row.workspace_id,
@@ -75,20 +75,20 @@ def _near(row: JournalEntry, vector: Vectors, model: str) -> dict[str, float]:
 
 
 def _similar(
-    near: Sequence[tuple[JournalEntry, dict[str, float]]],
+    similar: Sequence[tuple[JournalEntry, dict[str, float]]],
 ) -> list[MemoryRelation]:
     """Return edges to the nearest older entries, and from newer ones that came first.
 
     A backlog is embedded newest first: a newer entry that was indexed before another
     could not see it then, and gets its edge now while it has fewer than three.
     """
-    if not near:
+    if not similar:
         return []
     edges, ids = list[MemoryRelation](), set[str]()
-    for row, cosines in near:
+    for row, cosines in similar:
         ids |= {row.id, *cosines}
     places, targets = _places(ids), _targets(ids)
-    for row, cosines in near:
+    for row, cosines in similar:
         own, place = targets[row.id], (row.ts, row.seq)
         older = {e for e in cosines if e in places and places[e] < place}
         fresh = [e for e in cosines if e in older and e not in own]

@@ -75,14 +75,14 @@ def test_a_search_makes_no_lexemes_again_of_what_it_looks_at(
     assert "tsvector" not in rows.order_by("-ts", "-seq")[:51].explain()
     assert rows.count() == 200
     assert _scalar("SHOW enable_seqscan") == "on"
-    found = next(q["sql"] for q in captured if q["sql"].startswith("WITH found"))
+    sql = next(q["sql"] for q in captured if q["sql"].startswith("WITH found"))
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(fulltext._BY_INDEX)
-        cursor.execute(f"EXPLAIN {found}")
+        cursor.execute(f"EXPLAIN {sql}")
         plan = "\n".join(line for [line] in cursor.fetchall())
         cursor.execute("SET LOCAL enable_seqscan = DEFAULT")
     assert "Bitmap Index Scan on journal_lexemes" in plan
     # Where they are many, the planner decides, and finds the same.
-    for most in (1, 50):
-        monkeypatch.setattr(fulltext, "MOST", most)
+    for limit in (1, 50):
+        monkeypatch.setattr(fulltext, "LIMIT", limit)
         assert queries.count(ada, JournalFilter(q="refund")) == 200
