@@ -238,10 +238,10 @@ def _copies(row: JournalEntry, count: int) -> None:
     """Write unread copies of the last entry of a chain."""
     last, copies = JournalEntry.objects.latest("seq"), list[JournalEntry]()
     for n in range(1, count + 1):
-        one = copy.copy(row)
-        one.pk, one.seq = f"j_{last.seq + n:016x}", last.seq + n
-        one.docid = last.docid + n
-        copies.append(one)
+        entry = copy.copy(row)
+        entry.pk, entry.seq = f"j_{last.seq + n:016x}", last.seq + n
+        entry.docid = last.docid + n
+        copies.append(entry)
     JournalEntry.objects.bulk_create(copies, batch_size=1_000)
     heads = ChainHead.objects.filter(workspace_id=row.workspace_id)
     heads.update(seq=last.seq + count)
@@ -261,6 +261,7 @@ def test_a_question_costs_the_same_however_much_waits(
     monkeypatch.setattr(waiting, "_rows", counting)
     # However slow the machine is.
     monkeypatch.setattr(waiting, "RECENT", timedelta(days=1))
+    monkeypatch.setattr(waiting, "_allowed", lambda _model: waiting.TEXTS)
     row, statements = world.entry("refund denied"), list[int]()
     assert waiting.embed_for(own(world)) == 1
     for count in (10, 5_000):
