@@ -51,7 +51,7 @@ _KEEP: Final = (
     " indexed_at = COALESCE(indexed_at, %s), embedded_at = %s, attempts = 0,"
     " last_error = '', next_attempt_at = NULL, lease_until = NULL WHERE entry_id = %s"
 )
-_REFER: Final = (
+_REFERENCED: Final = (
     "UPDATE journal_embeddings SET reference_count = reference_count + %s,"
     " last_referenced_at = %s WHERE entry_id = %s"
 )
@@ -123,8 +123,7 @@ def _present(rows: Sequence[JournalEntry]) -> list[JournalEntry]:
 
 
 def _embeds(row: JournalEntry) -> bool:
-    verdict = policy.judge(row.entry_type, row.severity, row.payload, row.refs)
-    return verdict.embeds
+    return policy.judge(row.entry_type, row.severity, row.payload, row.refs).embeds
 
 
 def make_pending(rows: Sequence[JournalEntry]) -> int:
@@ -272,8 +271,7 @@ def embed_rows(rows: Sequence[JournalEntry]) -> list[tuple[JournalEntry, Vectors
             for row, vector in zip(rows, vectors, strict=True)
             if (row.id, row.redacted_at) in alive and row.agent_id not in renamed
         ]
-        by_id = [(row.id, vector) for row, vector in current]
-        _keep(by_id, engine_now.model)
+        _keep([(row.id, vector) for row, vector in current], engine_now.model)
     return current
 
 
@@ -307,7 +305,10 @@ def _postpone(entry_ids: Sequence[str], error: EmbedderError) -> None:
 
 
 def sweep(
-    *, limit: int = 512, only_new: bool = False, watch: Watch = lambda _count: None
+    *,
+    limit: int = 512,
+    only_new: bool = False,
+    watch: Watch = lambda _count: None,
 ) -> Report:
     """Read new journal entries, then embed at most ``limit`` pending rows.
 
@@ -343,8 +344,7 @@ def sweep(
 
 def mark_referenced(counts: dict[str, int], when: datetime) -> None:
     """Add to the reference counts of entries that a recall returned."""
-    moment = connection.ops.adapt_datetimefield_value(when)
-    # In order: other processes and decay lock the same rows.
-    rows = [(times, moment, entry_id) for entry_id, times in sorted(counts.items())]
+    at = connection.ops.adapt_datetimefield_value(when)
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.executemany(_REFER, rows)
+        # In order: other processes and decay lock the same rows.
+        cursor.executemany(_REFERENCED, [(n, at, e) for e, n in sorted(counts.items())])
