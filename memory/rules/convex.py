@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,8 +60,7 @@ _PERFECT: Final = (
 
 
 # ── One entry ────────────────────────────────────────────────────────────────
-@dataclass(frozen=True, slots=True)
-class Signals:
+class Signals(NamedTuple):
     """The values of one entry before they are scaled.
 
     ``meaning`` is its centred cosine, None without a vector. ``before``, ``after`` and

@@ -22,7 +22,7 @@ from memory.integrations.gateway import config
 from memory.integrations.gateway import secrets as gateway_secrets
 from memory.integrations.gateway.config import GatewayConfig, MemoryConfig, Mode, Secret
 from memory.journal import append as journal
-from memory.models import Agent, GatewaySetup, Workspace
+from memory.models import GatewaySetup, Workspace
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
