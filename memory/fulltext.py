@@ -25,7 +25,13 @@ LEXEMES: Final = (
     "setweight(to_tsvector('english', journal_fold(left(summary, 4096))), 'A')"
     " || to_tsvector('english', journal_fold(left(body, 65536)))"
 )
+_MATCHING: Final = (
+    "SELECT rowid FROM journal_fts"
+    " WHERE journal_fts MATCH %s AND rowid BETWEEN %s AND %s"
+)
 MAX_TERMS: Final = 32
+# Fewer matches are read and sorted; of more, a page is soon found in order of time.
+FEW: Final = 1_000
 MAX_PHRASE: Final = 8
 
 
@@ -88,26 +94,46 @@ def docids(workspace_id: str) -> tuple[int, int]:
     return number << SEQ_BITS, ((number + 1) << SEQ_BITS) - 1
 
 
+def _groups(text: str) -> list[list[str]]:
+    """Return the phrases and the words of a search box's text."""
+    quoted, single = tokenizer.phrases(text)
+    return [*quoted, *([word] for word in tokenizer.without_stop_words(single))][
+        :MAX_TERMS
+    ]
+
+
+def _match(workspace_id: str, groups: Sequence[Sequence[str]]) -> list[str | int]:
+    """Return the parameters of ``_MATCHING``."""
+    match = " AND ".join(quote(" ".join(group)) for group in groups)
+    return [match, *docids(workspace_id)]
+
+
+def are_few(workspace_id: str, text: str) -> bool:
+    """Whether so few rows match a text that SQLite had better read them one by one.
+
+    It does not know itself, and would read the workspace from its newest entry on.
+    """
+    groups = _groups(text) if is_sqlite() else []
+    if not groups:
+        return False
+    with connection.cursor() as cursor:
+        params = [*_match(workspace_id, groups), FEW]
+        cursor.execute(f"{_MATCHING} LIMIT %s", params)
+        return len(cursor.fetchall()) < FEW
+
+
 def matching(workspace_id: str, text: str) -> RawSQL | None:
     """Return a subquery of the docids whose words match a search box's text.
 
     All words must match; a "quoted part" must match as a phrase. None when the text
     holds no word at all, which matches nothing.
     """
-    quoted, single = tokenizer.phrases(text)
-    groups = [*quoted, *([word] for word in tokenizer.without_stop_words(single))][
-        :MAX_TERMS
-    ]
+    groups = _groups(text)
     if not groups:
         return None
     if is_sqlite():
-        low, high = docids(workspace_id)
-        match = " AND ".join(quote(" ".join(group)) for group in groups)
-        sql = (
-            "SELECT rowid FROM journal_fts"
-            " WHERE journal_fts MATCH %s AND rowid BETWEEN %s AND %s"
-        )
-        return RawSQL(sql, [match, low, high])  # noqa: S611  (no user text in the SQL)
+        # No user text is in the SQL.
+        return RawSQL(_MATCHING, _match(workspace_id, groups))  # noqa: S611
     query = " && ".join(["phraseto_tsquery('english', journal_fold(%s))"] * len(groups))
     sql = (
         "SELECT docid FROM journal_entries"  # noqa: S608
