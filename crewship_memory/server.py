@@ -29,7 +29,6 @@ import socket
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Final
 
 import structlog
@@ -228,9 +227,7 @@ def serve(address: Address, listener: socket.socket, application: Wsgi) -> None:
     except OSError as error:
         raise PortTaken(_explanation(address, error)) from error
     sys.setswitchinterval(TURN_SECONDS)
-    # Else imported by the first request. Objects made at start-up stay; the collector
-    # need not visit them again.
-    import_module(settings.ROOT_URLCONF)
+    # Objects made at start-up stay; the collector need not visit them again.
     gc.freeze()
     if address.is_shared:
         # Asked over the port, another process might answer.

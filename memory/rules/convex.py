@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,9 @@ _PERFECT: Final = (
 
 
 # ── One entry ────────────────────────────────────────────────────────────────
-class Signals(NamedTuple):
+# Not frozen: a question makes some hundred, and freezing is most of what one costs.
+@dataclass(slots=True)
+class Signals:
     """The values of one entry before they are scaled.
 
     ``meaning`` is its centred cosine, None without a vector. ``before``, ``after`` and
