@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.db.models import QuerySet
+from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import fulltext, workspace_tree
+from memory import fulltext, overview, workspace_tree
 from memory.journal import append as journal
 from memory.journal import queries
 from memory.journal.queries import JournalFilter
@@ -272,3 +273,14 @@ def test_a_rare_word_costs_no_walk_through_the_workspace(
     assert "(docid=?)" in plan
     assert "journal_ts" in rows().explain()
     assert list(rows()) == rare
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="about SQLite's planner")
+def test_warnings_and_errors_are_counted_in_their_own_index(world: World) -> None:
+    world.entry("Run broke", entry_type="run.failed", severity=Severity.ERROR)
+    with CaptureQueriesContext(connection) as statements:
+        alerts = overview.alerts(world.actor("operator"), since=NOON)
+    assert (alerts.warnings, alerts.errors) == (0, 1)
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {statements[0]['sql']}")
+        assert "journal_loud" in str(cursor.fetchall())
