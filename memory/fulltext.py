@@ -26,6 +26,10 @@ LEXEMES: Final = (
     "setweight(to_tsvector('english', journal_fold(left(summary, 4096))), 'A')"
     " || to_tsvector('english', journal_fold(left(body, 65536)))"
 )
+_MATCHING: Final = (
+    "SELECT rowid FROM journal_fts"
+    " WHERE journal_fts MATCH %s AND rowid BETWEEN %s AND %s"
+)
 # Entries of all workspaces that a search box finds at once, on PostgreSQL. Words of
 # more are frequent: a plan that reads the newest entries first soon has a page.
 LIMIT: Final = 10_000
@@ -39,6 +43,8 @@ _INDEXED: Final = (
     " '{{}}')::text FROM found"
 )
 MAX_TERMS: Final = 32
+# Fewer matches are read and sorted; of more, a page is soon found in order of time.
+FEW: Final = 1_000
 MAX_PHRASE: Final = 8
 
 
@@ -101,26 +107,47 @@ def docids(workspace_id: str) -> tuple[int, int]:
     return number << SEQ_BITS, ((number + 1) << SEQ_BITS) - 1
 
 
+def _groups(text: str) -> list[list[str]]:
+    """Return the phrases and the words of a search box's text."""
+    quoted, single = tokenizer.phrases(text)
+    return [*quoted, *([word] for word in tokenizer.without_stop_words(single))][
+        :MAX_TERMS
+    ]
+
+
+def _match(workspace_id: str, groups: Sequence[Sequence[str]]) -> list[str | int]:
+    """Return the parameters of ``_MATCHING``."""
+    match = " AND ".join(quote(" ".join(group)) for group in groups)
+    return [match, *docids(workspace_id)]
+
+
+def are_few(workspace_id: str, text: str) -> bool:
+    """Whether so few rows match a text that SQLite had better read them one by one.
+
+    It does not know itself, and would read the workspace from its newest entry on.
+    """
+    groups = _groups(text) if is_sqlite() else []
+    if not groups:
+        return False
+    with connection.cursor() as cursor:
+        params = [*_match(workspace_id, groups), FEW]
+        cursor.execute(f"{_MATCHING} LIMIT %s", params)
+        return len(cursor.fetchall()) < FEW
+
+
 def matching(workspace_id: str, text: str) -> Q | None:
     """Return the condition that an entry's words match a search box's text.
 
     All words must match; a "quoted part" must match as a phrase. None when the text
     holds no word at all, which matches nothing.
     """
-    quoted, single = tokenizer.phrases(text)
-    groups = [*quoted, *([word] for word in tokenizer.without_stop_words(single))][
-        :MAX_TERMS
-    ]
+    groups = _groups(text)
     if not groups:
         return None
     if is_sqlite():
-        low, high = docids(workspace_id)
-        match = " AND ".join(quote(" ".join(group)) for group in groups)
-        sql = (
-            "SELECT rowid FROM journal_fts"
-            " WHERE journal_fts MATCH %s AND rowid BETWEEN %s AND %s"
-        )
-        return Q(docid__in=RawSQL(sql, [match, low, high]))  # noqa: S611
+        # No user text is in the SQL.
+        rows = RawSQL(_MATCHING, _match(workspace_id, groups))  # noqa: S611
+        return Q(docid__in=rows)
     return _matching(workspace_id, [" ".join(group) for group in groups])
 
 

@@ -152,13 +152,15 @@ def _chain(rows: Sequence[JournalEntry], head: ChainHead, number: int) -> None:
     head.mac = hashing.head_mac(secret, head.workspace_id, head.seq, head.entry_hash)
 
 
-def _admit(
+def _admitted(
     new: NewEntry, now: datetime, by: Actor, gate: subject_linker.Gate | None
-) -> None:
-    """Raise for an entry that may not enter the journal."""
+) -> JournalEntry:
+    """Return an entry's row; raise for an entry that may not enter the journal."""
     validation.check(new, now)
+    row = _row(new, by, now)
     if gate is not None:
-        gate(subject_linker.entry_texts(_row(new, by, now)), new.subjects)
+        gate(subject_linker.entry_texts(row), new.subjects)
+    return row
 
 
 def write(new_entries: Sequence[NewEntry], *, by: Actor) -> list[JournalEntry]:
@@ -167,21 +169,19 @@ def write(new_entries: Sequence[NewEntry], *, by: Actor) -> list[JournalEntry]:
     For services that record their own action: the caller has checked the permission.
     """
     now, gate = timezone.now(), subject_linker.gate(by.workspace_id)
-    for new in new_entries:
-        _admit(new, now, by, gate)
-    return _write_checked(new_entries, now, by)
+    rows = [_admitted(new, now, by, gate) for new in new_entries]
+    _write_admitted(rows, new_entries)
+    return rows
 
 
-def _write_checked(
-    new_entries: Sequence[NewEntry], now: datetime, by: Actor
-) -> list[JournalEntry]:
+def _write_admitted(
+    rows: Sequence[JournalEntry], new_entries: Sequence[NewEntry]
+) -> None:
     schema_version.guard()
-    rows = [_row(new, by, now) for new in new_entries]
     if rows:
         installation.require()
         with transaction.atomic():
             _insert(list(zip(rows, new_entries, strict=True)))
-    return rows
 
 
 def _insert(pairs: Sequence[Pair], head: ChainHead | None = None) -> None:
@@ -222,10 +222,9 @@ def append(new: NewEntry, *, by: Actor) -> JournalEntry:
     if transaction.get_connection().in_atomic_block:
         return write([new], by=by)[0]
     now = timezone.now()
-    _admit(new, now, by, subject_linker.gate(by.workspace_id))
+    row = _admitted(new, now, by, subject_linker.gate(by.workspace_id))
     schema_version.guard()
     installation.require()
-    row = _row(new, by, now)
     if not _groups.commit((row, new), chain_head.queue(by.workspace_id)):
         with transaction.atomic():
             _insert([(row, new)])
@@ -240,20 +239,19 @@ def append_batch(items: Sequence[NewEntry | Rejected], *, by: Actor) -> BatchRes
     """
     by.require("journal.append")
     now, gate = timezone.now(), subject_linker.gate(by.workspace_id)
-    good, rejected = list[tuple[int, NewEntry]](), list[Rejected]()
+    accepted, rejected = list[tuple[int, JournalEntry]](), list[Rejected]()
+    admitted = list[NewEntry]()
     for index, item in enumerate(items):
         if isinstance(item, Rejected):
             rejected.append(item)
             continue
         try:
             validation.check_offered(item)
-            _admit(item, now, by, gate)
+            accepted.append((index, _admitted(item, now, by, gate)))
+            admitted.append(item)
         except errors.AppError as error:
             rejected.append(Rejected(index, error.problem_code, error.detail))
-        else:
-            good.append((index, item))
-    rows = _write_checked([new for _, new in good], now, by)
-    accepted = [(index, row) for (index, _), row in zip(good, rows, strict=True)]
+    _write_admitted([row for _, row in accepted], admitted)
     return BatchResult(accepted, rejected)
 
 
