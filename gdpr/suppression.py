@@ -137,9 +137,9 @@ def _pieces(
             for start, end, number in phones.candidates(view):
                 yield "phone", number.digits[-_PHONE_TAIL:], view[start:end]
         yield from _word_runs(view, word_counts)
-    lengths = {"name": word_counts.get("name", ())}
-    for view in spellings.of_text(text):
-        yield from _word_runs(view, lengths)
+    if lengths := word_counts.get("name"):
+        for view in spellings.of_text(text):
+            yield from _word_runs(view, {"name": lengths})
 
 
 def _views(text: str) -> list[str]:

@@ -13,7 +13,8 @@ from datetime import datetime
 from itertools import chain, pairwise
 from typing import Final
 
-from django.db import connection
+from django.db import connection, transaction
+from django.db.models import BooleanField, F, Func, Q, Value
 from django.db.models.expressions import RawSQL
 
 from memory import workspace_numbers
@@ -25,7 +26,25 @@ LEXEMES: Final = (
     "setweight(to_tsvector('english', journal_fold(left(summary, 4096))), 'A')"
     " || to_tsvector('english', journal_fold(left(body, 65536)))"
 )
+_MATCHING: Final = (
+    "SELECT rowid FROM journal_fts"
+    " WHERE journal_fts MATCH %s AND rowid BETWEEN %s AND %s"
+)
+# Entries of all workspaces that a search box finds at once, on PostgreSQL. Words of
+# more are frequent: a plan that reads the newest entries first soon has a page.
+LIMIT: Final = 10_000
+_EXPECTED: Final = "EXPLAIN (FORMAT JSON) SELECT FROM journal_entries WHERE {where}"
+_BY_INDEX: Final = "SELECT set_config('enable_seqscan', 'off', true)"
+# Settings count for the plans after them, so that this statement may end its own.
+_INDEXED: Final = (
+    "WITH found AS MATERIALIZED (SELECT docid, workspace_id FROM journal_entries"
+    " WHERE {where} LIMIT %s) SELECT set_config('enable_seqscan', 'on', true),"
+    " count(*), COALESCE(array_agg(docid) FILTER (WHERE workspace_id = %s),"
+    " '{{}}')::text FROM found"
+)
 MAX_TERMS: Final = 32
+# Fewer matches are read and sorted; of more, a page is soon found in order of time.
+FEW: Final = 1_000
 MAX_PHRASE: Final = 8
 
 
@@ -88,33 +107,84 @@ def docids(workspace_id: str) -> tuple[int, int]:
     return number << SEQ_BITS, ((number + 1) << SEQ_BITS) - 1
 
 
-def matching(workspace_id: str, text: str) -> RawSQL | None:
-    """Return a subquery of the docids whose words match a search box's text.
+def _groups(text: str) -> list[list[str]]:
+    """Return the phrases and the words of a search box's text."""
+    quoted, single = tokenizer.phrases(text)
+    return [*quoted, *([word] for word in tokenizer.without_stop_words(single))][
+        :MAX_TERMS
+    ]
+
+
+def _match(workspace_id: str, groups: Sequence[Sequence[str]]) -> list[str | int]:
+    """Return the parameters of ``_MATCHING``."""
+    match = " AND ".join(quote(" ".join(group)) for group in groups)
+    return [match, *docids(workspace_id)]
+
+
+def are_few(workspace_id: str, text: str) -> bool:
+    """Whether so few rows match a text that SQLite had better read them one by one.
+
+    It does not know itself, and would read the workspace from its newest entry on.
+    """
+    groups = _groups(text) if is_sqlite() else []
+    if not groups:
+        return False
+    with connection.cursor() as cursor:
+        params = [*_match(workspace_id, groups), FEW]
+        cursor.execute(f"{_MATCHING} LIMIT %s", params)
+        return len(cursor.fetchall()) < FEW
+
+
+def matching(workspace_id: str, text: str) -> Q | None:
+    """Return the condition that an entry's words match a search box's text.
 
     All words must match; a "quoted part" must match as a phrase. None when the text
     holds no word at all, which matches nothing.
     """
-    quoted, single = tokenizer.phrases(text)
-    groups = [*quoted, *([word] for word in tokenizer.without_stop_words(single))][
-        :MAX_TERMS
-    ]
+    groups = _groups(text)
     if not groups:
         return None
     if is_sqlite():
-        low, high = docids(workspace_id)
-        match = " AND ".join(quote(" ".join(group)) for group in groups)
-        sql = (
-            "SELECT rowid FROM journal_fts"
-            " WHERE journal_fts MATCH %s AND rowid BETWEEN %s AND %s"
-        )
-        return RawSQL(sql, [match, low, high])  # noqa: S611  (no user text in the SQL)
-    query = " && ".join(["phraseto_tsquery('english', journal_fold(%s))"] * len(groups))
-    sql = (
-        "SELECT docid FROM journal_entries"  # noqa: S608
-        f" WHERE workspace_id = %s AND ({LEXEMES}) @@ ({query})"
-    )
-    params = [workspace_id, *(" ".join(group) for group in groups)]
-    return RawSQL(sql, params)  # noqa: S611
+        # No user text is in the SQL.
+        rows = RawSQL(_MATCHING, _match(workspace_id, groups))  # noqa: S611
+        return Q(docid__in=rows)
+    return _matching(workspace_id, [" ".join(group) for group in groups])
+
+
+def _matching(workspace_id: str, phrases: Sequence[str]) -> Q:
+    """Return the condition on PostgreSQL, where it is the entries found just now.
+
+    Left to the planner, it may be put to every entry of a workspace: making lexemes
+    again costs a hundred times what the planner takes it for, and it does not know how
+    many rows came since it counted.
+    """
+    parts = ["phraseto_tsquery('english', journal_fold(%s))"] * len(phrases)
+    where = f"({LEXEMES}) @@ ({' && '.join(parts)})"
+    array = _indexed(workspace_id, where, phrases)
+    if array is not None:
+        return Q(_Among(F("docid"), Value(array)))
+    sql = f"SELECT docid FROM journal_entries WHERE workspace_id = %s AND {where}"  # noqa: S608
+    return Q(docid__in=RawSQL(sql, [workspace_id, *phrases]))  # noqa: S611
+
+
+def _indexed(workspace_id: str, where: str, phrases: Sequence[str]) -> str | None:
+    """Return the docids that the index has, as an array; None where they are many."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_EXPECTED.format(where=where), phrases)
+        [[[explained]]] = cursor.fetchall()
+        if explained["Plan"]["Plan Rows"] >= LIMIT:
+            return None
+        cursor.execute(_BY_INDEX)
+        cursor.execute(_INDEXED.format(where=where), [*phrases, LIMIT, workspace_id])
+        _, size, array = cursor.fetchone()
+    return str(array) if size < LIMIT else None
+
+
+class _Among(Func):
+    """Whether a number is in an array, which the database hashes."""
+
+    template, arg_joiner = "(%(expressions)s::bigint[]))", " = ANY("
+    output_field = BooleanField()
 
 
 # ── Recall ───────────────────────────────────────────────────────────────────

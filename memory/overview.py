@@ -26,6 +26,8 @@ EXPIRES_SOON: Final = timedelta(days=14)
 ESCALATION: Final = "peer.escalation"
 HELD: Final = "memory.held"
 ALERT_SEVERITIES: Final = (Severity.WARN.value, Severity.ERROR.value)
+# The same as in the partial index ``journal_loud``, which only a literal can match.
+_IS_ALERT: Final = "journal_entries.severity IN ('warn', 'error')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,16 +200,17 @@ def alerts(actor: Actor, *, since: datetime, limit: int = 6) -> Alerts:
     Escalations have a list of their own, and held texts wait in the quarantine.
     """
     actor.require("journal.read")
-    rows = queries.visible_entries(actor).filter(
-        ts__gte=since, severity__in=ALERT_SEVERITIES
-    )
+    rows = queries.visible_entries(actor).filter(ts__gte=since)
+    rows = rows.extra(where=[_IS_ALERT])  # noqa: S610  (a constant)
     rows = rows.exclude(entry_type__in=(ESCALATION, HELD))
     rows = rows.filter(erased_at__isnull=True)
     counts = rows.aggregate(
         warnings=Count("pk", filter=Q(severity=Severity.WARN.value)),
         errors=Count("pk", filter=Q(severity=Severity.ERROR.value)),
     )
-    return Alerts(counts["warnings"], counts["errors"], _entry_lines(rows, limit))
+    # Newest first they are looked for among all entries.
+    lines = _entry_lines(rows, limit) if any(counts.values()) else ()
+    return Alerts(counts["warnings"], counts["errors"], lines)
 
 
 # ── Keys ─────────────────────────────────────────────────────────────────────

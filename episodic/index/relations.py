@@ -7,8 +7,9 @@ edge may lead to another agent's entry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from django.db import IntegrityError, transaction
@@ -42,9 +43,8 @@ def link(pairs: Sequence[tuple[JournalEntry, Vectors]], model: str) -> int:
     All edges are found first and written in one commit: every commit waits for the
     disk, and searching must not block an append.
     """
-    edges: list[MemoryRelation] = []
-    for row, vector in pairs:
-        edges += _similar(row, vector, model, edges)
+    cosines = [(row, _cosines(row, vector, model)) for row, vector in pairs]
+    edges = _similar([(row, by_id) for row, by_id in cosines if by_id])
     try:
         with transaction.atomic():
             MemoryRelation.objects.bulk_create(edges, ignore_conflicts=True)
@@ -62,18 +62,8 @@ def _between_present(edges: Sequence[MemoryRelation]) -> list[MemoryRelation]:
     return [edge for edge in edges if {edge.src_id, edge.dst_id} <= present]
 
 
-def _similar(
-    row: JournalEntry,
-    vector: Vectors,
-    model: str,
-    batch_edges: Sequence[MemoryRelation],
-) -> list[MemoryRelation]:
-    """Return edges to the nearest older entries, and from newer ones that came first.
-
-    A backlog is embedded newest first: a newer entry that was indexed before this one
-    could not see it then, and gets its edge now while it has fewer than three.
-    ``batch_edges`` are the edges that this batch already has.
-    """
+def _cosines(row: JournalEntry, vector: Vectors, model: str) -> dict[str, float]:
+    """Return the cosines of the entries that are similar to one, the nearest first."""
     scope = VectorScope(
         workspace_id=row.workspace_id,
         model=model,
@@ -81,47 +71,62 @@ def _similar(
         only_crewless=row.crew_id is None,
     )
     hits = engine.vectors().nearest(vector, scope, NEIGHBOURS_READ, LEAST_COSINE)
-    cosines = {hit.entry_id: hit.cosine for hit in hits if hit.entry_id != row.id}
-    if not cosines:
+    return {hit.entry_id: hit.cosine for hit in hits if hit.entry_id != row.id}
+
+
+def _similar(
+    similar: Sequence[tuple[JournalEntry, dict[str, float]]],
+) -> list[MemoryRelation]:
+    """Return edges to the nearest older entries, and from newer ones that came first.
+
+    A backlog is embedded newest first: a newer entry that was indexed before another
+    could not see it then, and gets its edge now while it has fewer than three.
+    """
+    if not similar:
         return []
-    older, own = _older(row, list(cosines)), _edges([row.id, *cosines], batch_edges)
-    fresh = [e for e in cosines if e in older and e not in own[row.id]]
-    pairs = [(row.id, e) for e in fresh[: max(0, MAX_LINKS - len(own[row.id]))]]
-    newer = [e for e in cosines if e not in older and row.id not in own[e]]
-    pairs += [(e, row.id) for e in newer if len(own[e]) < MAX_LINKS]
-    return [
-        MemoryRelation(
-            workspace_id=row.workspace_id,
-            src_id=src,
-            dst_id=dst,
-            relation=MemoryRelation.Kind.SIMILAR,
-            weight=round(min(1.0, cosines[dst if src == row.id else src]), 6),
-        )
-        for src, dst in pairs
-    ]
+    edges, ids = list[MemoryRelation](), set[str]()
+    for row, cosines in similar:
+        ids |= {row.id, *cosines}
+    places, targets = _places(ids), _targets(ids)
+    for row, cosines in similar:
+        own, place = targets[row.id], (row.ts, row.seq)
+        older = {e for e in cosines if e in places and places[e] < place}
+        fresh = [e for e in cosines if e in older and e not in own]
+        pairs = [(row.id, e) for e in fresh[: max(0, MAX_LINKS - len(own))]]
+        newer = [e for e in cosines if e not in older and row.id not in targets[e]]
+        pairs += [(e, row.id) for e in newer if len(targets[e]) < MAX_LINKS]
+        for src, dst in pairs:
+            targets[src].add(dst)
+            weight = cosines[dst if src == row.id else src]
+            edges.append(_edge(row.workspace_id, src, dst, weight))
+    return edges
 
 
-def _edges(
-    ids: Sequence[str], batch_edges: Sequence[MemoryRelation]
-) -> dict[str, set[str]]:
-    """Return the targets of each entry's similar edges, stored and of this batch."""
+def _edge(workspace_id: str, src_id: str, dst_id: str, weight: float) -> MemoryRelation:
+    return MemoryRelation(
+        workspace_id=workspace_id,
+        src_id=src_id,
+        dst_id=dst_id,
+        relation=MemoryRelation.Kind.SIMILAR,
+        weight=round(min(1.0, weight), 6),
+    )
+
+
+def _targets(ids: Collection[str]) -> dict[str, set[str]]:
+    """Return the targets of each entry's similar edges."""
     targets: dict[str, set[str]] = {entry_id: set() for entry_id in ids}
     rows = MemoryRelation.objects.filter(
         src__in=ids, relation=MemoryRelation.Kind.SIMILAR
     )
     for src, dst in rows.values_list("src_id", "dst_id"):
         targets[src].add(dst)
-    for edge in batch_edges:
-        if edge.src_id in targets:
-            targets[edge.src_id].add(edge.dst_id)
     return targets
 
 
-def _older(row: JournalEntry, ids: Sequence[str]) -> set[str]:
-    """Return which entries come before one: by time, then by place in the chain."""
-    before = Q(ts__lt=row.ts) | Q(ts=row.ts, seq__lt=row.seq)
-    rows = JournalEntry.objects.filter(before, pk__in=ids)
-    return set(rows.values_list("pk", flat=True))
+def _places(ids: Collection[str]) -> dict[str, tuple[datetime, int]]:
+    """Return what entries are ordered by: time, then place in the chain."""
+    rows = JournalEntry.objects.filter(pk__in=ids).order_by()
+    return {pk: (ts, seq) for pk, ts, seq in rows.values_list("pk", "ts", "seq")}
 
 
 def of(entry_ids: Sequence[str], reach: Reach) -> dict[str, list[Edge]]:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import connection, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from episodic.embedders.base import EmbedderError, Vectors
@@ -50,6 +50,10 @@ _KEEP: Final = (
     "UPDATE journal_embeddings SET state = %s, vector = %s, dim = %s, model = %s,"
     " indexed_at = COALESCE(indexed_at, %s), embedded_at = %s, attempts = 0,"
     " last_error = '', next_attempt_at = NULL, lease_until = NULL WHERE entry_id = %s"
+)
+_REFERENCED: Final = (
+    "UPDATE journal_embeddings SET reference_count = reference_count + %s,"
+    " last_referenced_at = %s WHERE entry_id = %s"
 )
 
 
@@ -119,8 +123,7 @@ def _present(rows: Sequence[JournalEntry]) -> list[JournalEntry]:
 
 
 def _embeds(row: JournalEntry) -> bool:
-    verdict = policy.judge(row.entry_type, row.severity, row.payload, row.refs)
-    return verdict.embeds
+    return policy.judge(row.entry_type, row.severity, row.payload, row.refs).embeds
 
 
 def make_pending(rows: Sequence[JournalEntry]) -> int:
@@ -268,8 +271,7 @@ def embed_rows(rows: Sequence[JournalEntry]) -> list[tuple[JournalEntry, Vectors
             for row, vector in zip(rows, vectors, strict=True)
             if (row.id, row.redacted_at) in alive and row.agent_id not in renamed
         ]
-        by_id = [(row.id, vector) for row, vector in current]
-        _keep(by_id, engine_now.model)
+        _keep([(row.id, vector) for row, vector in current], engine_now.model)
     return current
 
 
@@ -342,9 +344,7 @@ def sweep(
 
 def mark_referenced(counts: dict[str, int], when: datetime) -> None:
     """Add to the reference counts of entries that a recall returned."""
-    with transaction.atomic():
+    at = connection.ops.adapt_datetimefield_value(when)
+    with transaction.atomic(), connection.cursor() as cursor:
         # In order: other processes and decay lock the same rows.
-        for entry_id, times in sorted(counts.items()):
-            Embedding.objects.filter(pk=entry_id).update(
-                reference_count=F("reference_count") + times, last_referenced_at=when
-            )
+        cursor.executemany(_REFERENCED, [(n, at, e) for e, n in sorted(counts.items())])

@@ -123,7 +123,7 @@ def _with_importance(answer: Answer, entry: JournalEntry, value: float) -> Ranki
     )
     vector = rankings.vectors.get(entry.id)
     if vector is not None:
-        changed = replace(vector, importance=value, score=vector.cosine * value)
+        changed = vector._replace(importance=value, score=vector.cosine * value)
         copy.vectors[entry.id] = changed
         is_product = rankings.dense.hits and not ranking.is_convex(answer.request)
         if is_product and _is_in_scope(entry, answer):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from episodic.embedders.base import Vectors
 from memory.fulltext import WordScope
@@ -18,8 +18,7 @@ class VectorScope(WordScope):
     only_crewless: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class VectorHit:
+class VectorHit(NamedTuple):
     """One entry and how near it is. ``score`` is cosine × importance.
 
     ``centred`` is the cosine as seen from the mean of the workspace's vectors; while

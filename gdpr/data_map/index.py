@@ -68,14 +68,12 @@ class WordIndex(_MadeFromEntries):
         An alias that is matched in fields only is not searched for.
         """
         for alias in person.matcher.searched:
-            docids = fulltext.matching(
+            words = fulltext.matching(
                 person.workspace_id, '"' + alias.value.replace('"', " ") + '"'
             )
-            if docids is None:
+            if words is None:
                 continue
-            rows = JournalEntry.objects.filter(
-                workspace_id=person.workspace_id, docid__in=docids
-            )
+            rows = JournalEntry.objects.filter(words, workspace_id=person.workspace_id)
             values = rows.values_list("pk", "summary", "body", "erased_at")
             for entry_id, summary, body, erased_at in values:
                 text = row_text.join_texts([summary, body])

@@ -243,15 +243,19 @@ def escaped_views(text: str) -> Iterator[View]:
         plain = text if units is None else escapes.text_of(units)
         if units is not None:
             yield from _views(units)
+        is_quoted, is_query = escapes.is_quoted(plain), escapes.is_query(plain)
+        pieces = list(encodings.pieces(plain))
+        if not (is_quoted or is_query or pieces):
+            continue
         own = units or escapes.units_of(text)
-        if escapes.is_quoted(plain):
+        if is_quoted:
             yield from _views(escapes.without_escapes(own, escapes.QUOTED) or [])
-        if escapes.is_query(plain):
+        if is_query:
             spaced_text = [
                 (" " if c == "+" else c, start, end) for c, start, end in own
             ]
             yield from _views(escapes.without_escapes(spaced_text) or [])
-        for piece in encodings.pieces(plain):
+        for piece in pieces:
             start, end = own[piece.start][1], own[piece.end - 1][2]
             if (start, end, piece.text) not in tokens:
                 tokens.add((start, end, piece.text))

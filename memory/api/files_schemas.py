@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field, StringConstraints
 
-from memory.api.shapes import Stamp
+from memory.api.shapes import Out, Stamp
 from memory.models import MemoryVersion
 from memory.rules.shapes import Id, Strict
 
@@ -29,14 +29,14 @@ class ToolsOut(Schema):
     tools: list[ToolOut]
 
 
-class ErrorOut(Schema):
+class ErrorOut(Out):
     """An error that a model can correct."""
 
     code: str
     detail: str
 
 
-class ResultOut(Schema):
+class ResultOut(Out):
     """The result of a tool call; ``error`` is set only when ``ok`` is false."""
 
     ok: bool

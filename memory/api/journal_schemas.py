@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from ninja import Schema
 from pydantic import BaseModel, Field
 
-from memory.api.shapes import Stamp
+from memory.api.shapes import Out, Stamp
 from memory.rules.entries import NewEntry, Priority, Severity
 from memory.rules.shapes import Id, Moment, Strict
 
@@ -102,7 +101,7 @@ class PageQuery(JournalQuery):
     cursor: str | None = Field(None, max_length=2_000)
 
 
-class ImportanceOut(Schema):
+class ImportanceOut(Out):
     """The parts of an entry's importance, computed for the present moment."""
 
     base: float
@@ -114,7 +113,7 @@ class ImportanceOut(Schema):
     references: int
 
 
-class EmbeddingOut(Schema):
+class EmbeddingOut(Out):
     """The state of an entry's embedding."""
 
     state: str
@@ -127,7 +126,7 @@ class EmbeddingOut(Schema):
     importance_parts: ImportanceOut | None = None
 
 
-class EntryOut(Schema):
+class EntryOut(Out):
     """A journal entry."""
 
     id: str
@@ -152,7 +151,7 @@ class EntryOut(Schema):
     embedding: EmbeddingOut
 
 
-class ChainOut(Schema):
+class ChainOut(Out):
     """An entry's position in the chain; verdict: holds, erased, archived or broken."""
 
     seq: int
@@ -164,7 +163,7 @@ class ChainOut(Schema):
     verdict: str
 
 
-class PriorityStep(Schema):
+class PriorityStep(Out):
     """One change in the history of an entry's priority."""
 
     previous: str
@@ -182,7 +181,7 @@ class EntryDetailOut(EntryOut):
     subjects: list[str]
 
 
-class JournalOut(Schema):
+class JournalOut(Out):
     """A page of entries, newest first; ``count`` is the number on this page."""
 
     entries: list[EntryOut]
@@ -190,7 +189,7 @@ class JournalOut(Schema):
     count: int
 
 
-class CountOut(Schema):
+class CountOut(Out):
     """How many entries match."""
 
     total: int
@@ -203,7 +202,7 @@ class PriorityIn(Strict):
     reason: str = Field("", strict=True, max_length=1_000)
 
 
-class PriorityOut(Schema):
+class PriorityOut(Out):
     """The change that was made."""
 
     id: str
@@ -212,7 +211,7 @@ class PriorityOut(Schema):
     reason: str
 
 
-class BreakOut(Schema):
+class BreakOut(Out):
     """One place where the chain is broken."""
 
     kind: str
@@ -221,7 +220,7 @@ class BreakOut(Schema):
     reason: str
 
 
-class VerifyOut(Schema):
+class VerifyOut(Out):
     """The result of verifying the whole chain."""
 
     ok: bool

@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 from django.db import transaction
@@ -39,6 +40,7 @@ from memory.rules.permissions import Actor
 # be embedded). The only notice that upper packages get of an append.
 entry_appended = Signal()
 
+Pair = tuple[JournalEntry, NewEntry]
 BATCH: Final = 1_000
 FOREIGN_END: Final = (
     "The end of this workspace's chain was not signed with this installation's journal"
@@ -150,13 +152,15 @@ def _chain(rows: Sequence[JournalEntry], head: ChainHead, number: int) -> None:
     head.mac = hashing.head_mac(secret, head.workspace_id, head.seq, head.entry_hash)
 
 
-def _admit(
+def _admitted(
     new: NewEntry, now: datetime, by: Actor, gate: subject_linker.Gate | None
-) -> None:
-    """Raise for an entry that may not enter the journal."""
+) -> JournalEntry:
+    """Return an entry's row; raise for an entry that may not enter the journal."""
     validation.check(new, now)
+    row = _row(new, by, now)
     if gate is not None:
-        gate(subject_linker.entry_texts(_row(new, by, now)), new.subjects)
+        gate(subject_linker.entry_texts(row), new.subjects)
+    return row
 
 
 def write(new_entries: Sequence[NewEntry], *, by: Actor) -> list[JournalEntry]:
@@ -165,72 +169,65 @@ def write(new_entries: Sequence[NewEntry], *, by: Actor) -> list[JournalEntry]:
     For services that record their own action: the caller has checked the permission.
     """
     now, gate = timezone.now(), subject_linker.gate(by.workspace_id)
-    for new in new_entries:
-        _admit(new, now, by, gate)
-    return _write_checked(new_entries, now, by)
-
-
-def _write_checked(
-    new_entries: Sequence[NewEntry], now: datetime, by: Actor
-) -> list[JournalEntry]:
-    schema_version.guard()
-    rows = [_row(new, by, now) for new in new_entries]
-    if rows:
-        installation.require()
-        with transaction.atomic():
-            _insert(rows, new_entries)
+    rows = [_admitted(new, now, by, gate) for new in new_entries]
+    _write_admitted(rows, new_entries)
     return rows
 
 
-def _insert(rows: Sequence[JournalEntry], new_entries: Sequence[NewEntry]) -> None:
+def _write_admitted(
+    rows: Sequence[JournalEntry], new_entries: Sequence[NewEntry]
+) -> None:
+    schema_version.guard()
+    if rows:
+        installation.require()
+        with transaction.atomic():
+            _insert(list(zip(rows, new_entries, strict=True)))
+
+
+def _insert(pairs: Sequence[Pair], head: ChainHead | None = None) -> None:
     """Chain and insert the rows of one workspace, inside a transaction."""
+    rows, new_entries = zip(*pairs, strict=True)
     workspace_id = rows[0].workspace_id
-    head = chain_head.locked(workspace_id)
+    head = head or chain_head.locked(workspace_id)
     _chain(rows, head, workspace_numbers.of(workspace_id))
     chain_head.insert(rows)
     chain_head.move(head)
     chain_head.insert_mentions(rows, new_entries)
     texts = subject_linker.entries_of(rows, new_entries)
     subject_linker.note(workspace_id, "journal", texts)
-    transaction.on_commit(
-        lambda: entry_appended.send(
-            sender=JournalEntry,
-            workspace_id=workspace_id,
-            embeddable=sum(row.embeddable for row in rows),
-        )
-    )
+    embeddable = sum(row.embeddable for row in rows)
+    notice: dict[str, Any] = {"workspace_id": workspace_id, "embeddable": embeddable}
+    transaction.on_commit(partial(entry_appended.send, JournalEntry, **notice))
 
 
-def _insert_group(items: Sequence[tuple[JournalEntry, NewEntry]]) -> None:
-    by_workspace: dict[str, list[tuple[JournalEntry, NewEntry]]] = {}
+def _insert_group(items: Sequence[Pair], head: ChainHead | None) -> None:
+    by_workspace: dict[str, list[Pair]] = {}
     for row, new in items:
         by_workspace.setdefault(row.workspace_id, []).append((row, new))
     for pairs in by_workspace.values():
-        _insert([row for row, _ in pairs], [new for _, new in pairs])
+        _insert(pairs, head)
 
 
-_groups = CommitGroups(_insert_group)
+_groups = CommitGroups(_insert_group, chain_head.turn)
 
 
 @recorded.append_measured("single")
 def append(new: NewEntry, *, by: Actor) -> JournalEntry:
     """Append one entry for an agent; it is committed when this returns.
 
-    On SQLite those that wait for their turn at the same time are committed together.
+    Those that wait for their turn at the same time are committed together.
     """
     by.require("journal.append")
     validation.check_offered(new)
-    database = transaction.get_connection()
-    if database.vendor != "sqlite" or database.in_atomic_block:
+    if transaction.get_connection().in_atomic_block:
         return write([new], by=by)[0]
     now = timezone.now()
-    _admit(new, now, by, subject_linker.gate(by.workspace_id))
+    row = _admitted(new, now, by, subject_linker.gate(by.workspace_id))
     schema_version.guard()
     installation.require()
-    row = _row(new, by, now)
-    if not _groups.commit((row, new)):
+    if not _groups.commit((row, new), chain_head.queue(by.workspace_id)):
         with transaction.atomic():
-            _insert([row], [new])
+            _insert([(row, new)])
     return row
 
 
@@ -242,20 +239,19 @@ def append_batch(items: Sequence[NewEntry | Rejected], *, by: Actor) -> BatchRes
     """
     by.require("journal.append")
     now, gate = timezone.now(), subject_linker.gate(by.workspace_id)
-    good, rejected = list[tuple[int, NewEntry]](), list[Rejected]()
+    accepted, rejected = list[tuple[int, JournalEntry]](), list[Rejected]()
+    admitted = list[NewEntry]()
     for index, item in enumerate(items):
         if isinstance(item, Rejected):
             rejected.append(item)
             continue
         try:
             validation.check_offered(item)
-            _admit(item, now, by, gate)
+            accepted.append((index, _admitted(item, now, by, gate)))
+            admitted.append(item)
         except errors.AppError as error:
             rejected.append(Rejected(index, error.problem_code, error.detail))
-        else:
-            good.append((index, item))
-    rows = _write_checked([new for _, new in good], now, by)
-    accepted = [(index, row) for (index, _), row in zip(good, rows, strict=True)]
+    _write_admitted([row for _, row in accepted], admitted)
     return BatchResult(accepted, rejected)
 
 

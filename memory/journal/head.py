@@ -62,6 +62,19 @@ def locked(workspace_id: str) -> ChainHead:
     return ChainHead(workspace_id=workspace_id, seq=seq, entry_hash=entry_hash, mac=mac)
 
 
+def queue(workspace_id: str) -> str:
+    """Return the queue of a workspace's appends; where all have one writer, of all."""
+    return "" if connection.vendor == "sqlite" else workspace_id
+
+
+def turn(queue: str) -> ChainHead | None:
+    """Wait for a queue's turn and return its chain's head, locked.
+
+    None where the transaction itself is the turn, of whichever workspace.
+    """
+    return locked(queue) if queue else None
+
+
 @cache
 def _insert_sql(count: int) -> str:
     """Return the statement that writes so many rows."""

@@ -60,7 +60,8 @@ _PERFECT: Final = (
 
 
 # ── One entry ────────────────────────────────────────────────────────────────
-@dataclass(frozen=True, slots=True)
+# Not frozen: a question makes some hundred, and freezing is most of what one costs.
+@dataclass(slots=True)
 class Signals:
     """The values of one entry before they are scaled.
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from memory.fulltext import WordHit
 
 
-@dataclass(frozen=True, slots=True)
-class WordDetail:
+class WordDetail(NamedTuple):
     """What the words of an entry, and of those beside it in its thread, say.
 
     ``own`` and ``context`` are BM25 of its own words and of its window, 0 without a

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -71,10 +72,14 @@ def test_rows_are_locked_in_one_order_by_all(
     monkeypatch.setattr(index, "embed_rows", noted)
     index.embed(ids)
     assert embedded == sorted(ids)
-    with CaptureQueriesContext(connection) as queries:
-        index.mark_referenced(dict.fromkeys(ids, 1), timezone.now())
-    updates = [q["sql"] for q in queries if q["sql"].startswith("UPDATE")]
-    marked = [next(i for i in ids if i in update) for update in updates]
+    marked: list[str] = []
+
+    def note(execute: Any, sql: str, params: Any, is_batch: Any, context: Any) -> Any:
+        marked.extend(entry_id for *_, entry_id in (params if is_batch else ()))
+        return execute(sql, params, is_batch, context)
+
+    with connection.execute_wrapper(note):
+        index.mark_referenced(dict.fromkeys(reversed(ids), 1), timezone.now())
     assert marked == sorted(ids)
     with CaptureQueriesContext(connection) as queries:
         erasure.erase(world.acme.id, ids)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -24,7 +25,7 @@ from episodic.recall.request import Mode, Request
 from episodic.vectors.base import VectorScope
 from memory.installation import identity as installation
 from memory.jobs import dispatch
-from memory.models import JournalEntry
+from memory.models import ChainHead, JournalEntry
 from tests import factories
 from tests.episodic import doubles
 from tests.world import World
@@ -231,6 +232,47 @@ def test_a_question_does_not_wait_for_another_writer(
     monkeypatch.setattr(index, "claim", locked)
     answer = recall.search(Request(query="refund denied"), by=world.actor("ada"))
     assert [hit.via for hit in answer.hits] == ["words"]
+
+
+def _copies(row: JournalEntry, count: int) -> None:
+    """Write unread copies of the last entry of a chain."""
+    last, copies = JournalEntry.objects.latest("seq"), list[JournalEntry]()
+    for n in range(1, count + 1):
+        entry = copy.copy(row)
+        entry.pk, entry.seq = f"j_{last.seq + n:016x}", last.seq + n
+        entry.docid = last.docid + n
+        copies.append(entry)
+    JournalEntry.objects.bulk_create(copies, batch_size=1_000)
+    heads = ChainHead.objects.filter(workspace_id=row.workspace_id)
+    heads.update(seq=last.seq + count)
+
+
+def test_a_question_costs_the_same_however_much_waits(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    real = waiting._rows
+
+    def counting(sql: str, *params: str | int) -> list[tuple[Any, ...]]:
+        rows = real(sql, *params)
+        read.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(waiting, "_rows", counting)
+    # However slow the machine is.
+    monkeypatch.setattr(waiting, "RECENT", timedelta(days=1))
+    monkeypatch.setattr(waiting, "_allowed", lambda _model: waiting.TEXTS)
+    row, statements = world.entry("refund denied"), list[int]()
+    assert waiting.embed_for(own(world)) == 1
+    for count in (10, 1_000):
+        _copies(row, count)
+        for _ in range(2):
+            with CaptureQueriesContext(connection) as captured:
+                assert waiting.embed_for(own(world)) == waiting.TEXTS
+            statements.append(len(captured))
+    assert len(set(statements)) == 1
+    # The head, what is pending and what is unread.
+    assert max(read) <= waiting.LOOK
 
 
 def test_where_nothing_waits_it_costs_two_queries(world: World) -> None:

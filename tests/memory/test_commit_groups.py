@@ -14,7 +14,7 @@ from memory.journal import append as journal
 from memory.journal import head as chain_head
 from memory.journal import verify
 from memory.journal.commit_groups import CommitGroups
-from memory.models import JournalEntry
+from memory.models import ChainHead, JournalEntry
 from memory.ports import subject_linker
 from memory.ports.subject_linker import TextRow
 from memory.rules import errors
@@ -31,11 +31,11 @@ def groups(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     sizes: list[list[str]] = []
     insert = journal._insert_group
 
-    def noting(items: Sequence[tuple[JournalEntry, NewEntry]]) -> None:
+    def noting(items: Sequence[journal.Pair], head: ChainHead | None) -> None:
         sizes.append([row.summary for row, _ in items])
-        insert(items)
+        insert(items, head)
 
-    monkeypatch.setattr(journal, "_groups", CommitGroups(noting))
+    monkeypatch.setattr(journal, "_groups", CommitGroups(noting, chain_head.turn))
     return sizes
 
 
@@ -62,7 +62,7 @@ class Appending:
 
         self.threads.append(threading.Thread(target=run, daemon=True))
         self.threads[-1].start()
-        waiting.until(lambda: len(journal._groups._open) == count)
+        waiting.until(lambda: sum(map(len, journal._groups._open.values())) == count)
 
     def join(self) -> None:
         for thread in self.threads:
@@ -201,28 +201,28 @@ def test_a_turn_that_never_comes_leaves_nobody_waiting(
 
 
 def test_a_thread_that_is_stopped_lets_the_others_write(shared_world: World) -> None:
-    def stopped(_items: Sequence[str]) -> None:
+    def stopped(_items: Sequence[str], _head: object) -> None:
         raise SystemExit
 
     answers: list[bool] = []
-    groups = CommitGroups[str](stopped)
+    groups = CommitGroups[str, object](stopped, chain_head.turn)
 
     def lead() -> None:
         with contextlib.suppress(SystemExit):
-            groups.commit("first")
+            groups.commit("first", "")
         connections.close_all()
 
     threads = [
         threading.Thread(target=lead, daemon=True),
         threading.Thread(
-            target=lambda: answers.append(groups.commit("second")), daemon=True
+            target=lambda: answers.append(groups.commit("second", "")), daemon=True
         ),
     ]
     with transaction.atomic():
         threads[0].start()
-        waiting.until(lambda: len(groups._open) == 1)
+        waiting.until(lambda: len(groups._open[""]) == 1)
         threads[1].start()
-        waiting.until(lambda: len(groups._open) == 2)
+        waiting.until(lambda: len(groups._open[""]) == 2)
     for thread in threads:
         thread.join(waiting.LIMIT_SECONDS)
     assert answers == [False]

@@ -53,10 +53,10 @@ def ids(world: World, text: str, **scope: object) -> list[str]:
 
 def matching_ids(world: World, text: str, workspace_id: str = "") -> set[str]:
     """Return what the search box of the journal finds."""
-    docids = fulltext.matching(workspace_id or world.acme.id, text)
-    if docids is None:
+    words = fulltext.matching(workspace_id or world.acme.id, text)
+    if words is None:
         return set()
-    rows = JournalEntry.objects.filter(docid__in=docids)
+    rows = JournalEntry.objects.filter(words)
     return set(rows.values_list("pk", flat=True))
 
 

@@ -7,10 +7,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.db.models import QuerySet
+from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import workspace_tree
+from memory import fulltext, overview, workspace_tree
 from memory.journal import append as journal
 from memory.journal import queries
 from memory.journal.queries import JournalFilter
@@ -255,3 +258,29 @@ def test_an_entry_knows_its_neighbours_in_the_chain(world: World) -> None:
     assert queries.entry_place(third).following is None
     first_of_all = JournalEntry.objects.get(workspace=world.acme, seq=1)
     assert queries.entry_place(first_of_all).previous is None
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="about SQLite's planner")
+def test_a_rare_word_costs_no_walk_through_the_workspace(
+    full: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rows() -> QuerySet[JournalEntry]:
+        matching = queries.filtered(full.actor("operator"), JournalFilter(q="receipt"))
+        return matching.order_by("-ts", "-seq")
+
+    rare, plan = list(rows()), rows().explain()
+    monkeypatch.setattr(fulltext, "FEW", 1)
+    assert "(docid=?)" in plan
+    assert "journal_ts" in rows().explain()
+    assert list(rows()) == rare
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="about SQLite's planner")
+def test_warnings_and_errors_are_counted_in_their_own_index(world: World) -> None:
+    world.entry("Run broke", entry_type="run.failed", severity=Severity.ERROR)
+    with CaptureQueriesContext(connection) as statements:
+        alerts = overview.alerts(world.actor("operator"), since=NOON)
+    assert (alerts.warnings, alerts.errors) == (0, 1)
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {statements[0]['sql']}")
+        assert "journal_loud" in str(cursor.fetchall())

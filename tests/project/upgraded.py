@@ -60,7 +60,7 @@ new = journal.append(
 certificate = Certificate.objects.get()
 matching = fulltext.matching(acme.pk, "cranes")
 assert matching is not None
-words = JournalEntry.objects.filter(docid__in=matching)
+words = JournalEntry.objects.filter(matching)
 facts = {
     "entries": entries,
     "files": MemoryFile.objects.filter(workspace=acme).count(),

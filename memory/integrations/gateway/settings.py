@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from django.db import transaction
+from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -21,7 +22,7 @@ from memory.integrations.gateway import config
 from memory.integrations.gateway import secrets as gateway_secrets
 from memory.integrations.gateway.config import GatewayConfig, MemoryConfig, Mode, Secret
 from memory.journal import append as journal
-from memory.models import Agent, GatewaySetup, Workspace
+from memory.models import GatewaySetup, Workspace
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
@@ -44,11 +45,12 @@ def list_setups(by: Actor) -> list[GatewaySetup]:
     return sorted(setups, key=lambda setup: setup.agent.slug if setup.agent else "")
 
 
-def of_agent(agent: Agent) -> GatewaySetup | None:
+def of_agent(workspace_id: str, agent_id: str) -> GatewaySetup | None:
     """Return the set-up of an agent: its own, else the workspace's."""
-    rows = GatewaySetup.objects.filter(workspace_id=agent.workspace_id)
-    own = rows.filter(agent=agent).first()
-    return own or rows.filter(agent=None).first()
+    rows = GatewaySetup.objects.filter(
+        Q(agent_id=agent_id) | Q(agent_id=None), workspace_id=workspace_id
+    )
+    return rows.order_by(F("agent_id").desc(nulls_last=True)).first()
 
 
 def _bound_to(row: GatewaySetup) -> str:

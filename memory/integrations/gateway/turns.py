@@ -72,7 +72,7 @@ def _client(row: GatewaySetup) -> tuple[GatewayConfig, GatewayClient]:
 
 def strategy(agent: Agent, look: Callable[[], Snapshot] = Snapshot) -> MemoryStrategy:
     """Return the strategy of an agent's turn; ``look`` reads its files."""
-    row = gateway_settings.of_agent(agent)
+    row = gateway_settings.of_agent(agent.workspace_id, agent.id)
     mode = Mode(row.mode) if row else Mode.CURATED
     gateway = None
     if row is not None and mode is not Mode.CURATED:
@@ -87,7 +87,7 @@ def _strategy_type(by: Actor) -> type[MemoryStrategy]:
     """Return the strategy type of an agent's turns; curated for other callers."""
     if not by.is_agent:
         return strategies.Curated
-    row = gateway_settings.of_agent(_agent(by))
+    row = gateway_settings.of_agent(by.workspace_id, by.id)
     return strategies.OF_MODE[Mode(row.mode) if row else Mode.CURATED]
 
 
