@@ -1,10 +1,8 @@
-"""The neighbours of entries in their threads, from the table of words.
-
-What is asked of an entry is as far on each side as the windows reach that hold it.
-"""
+"""The neighbours of entries in their threads, from the table of words."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,31 +15,26 @@ from memory.word_index.pg_table import SPEAKS_SQL
 from memory.word_index.texts import Links
 from memory.word_index.threads import AFTER, BEFORE, SILENCE
 
-# An entry is in windows of others up to three on, which reach two further.
-REACH: Final = BEFORE + AFTER
+# Of an entry that is read, those in whose windows it is are known as well, up to three
+# on, with the windows of the ones directly beside them.
+REACH: Final = BEFORE + AFTER + 1
 
 
 def _side(sign: str, order: str) -> str:
-    """Return the query of the entries on one side of some, the nearest first."""
-    nearest = f"ORDER BY n.ts {order}, n.docid {order}"
+    """Return the query of the entries on one side of ``d``, the nearest ones."""
     return (
-        f"SELECT d.place, {sign}1 AS side, n.docid, n.ts,"  # noqa: S608
-        f" row_number() OVER (PARTITION BY d.place {nearest})"
-        " FROM unnest(%s::int[], %s::bigint[], %s::bigint[], %s::bigint[])"
-        " AS d(place, docid, ts, thread) CROSS JOIN LATERAL ("
-        "  SELECT w.docid, w.ts FROM journal_words w"
+        f"(SELECT {sign}1 AS side, w.docid, w.ts FROM journal_words w"  # noqa: S608
         f" WHERE w.workspace_id = %s AND w.thread = d.thread AND {SPEAKS_SQL}"
         f" AND (w.ts, w.docid) {'<' if sign == '-' else '>'} (d.ts, d.docid)"
-        f" ORDER BY w.ts {order}, w.docid {order} LIMIT {REACH}) n"
+        f" ORDER BY w.ts {order}, w.docid {order} LIMIT {REACH})"
     )
 
 
 _SQL: Final = (
-    "SELECT string_agg(int8send(place::bigint), ''),"  # noqa: S608
-    " string_agg(int8send(side::bigint), ''), string_agg(int8send(docid), ''),"
-    " string_agg(int8send(ts), '')"
-    f" FROM (SELECT * FROM ({_side('-', 'DESC')} UNION ALL {_side('+', 'ASC')}) sides"
-    " ORDER BY place, side, row_number) ordered"
+    "SELECT string_agg(int8send(d.docid) || int8send(n.side)"  # noqa: S608
+    " || int8send(n.docid) || int8send(n.ts), '')"
+    " FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[]) AS d(docid, ts, thread)"
+    f" CROSS JOIN LATERAL ({_side('-', 'DESC')} UNION ALL {_side('+', 'ASC')}) n"
 )
 
 
@@ -52,35 +45,37 @@ class Threads:
     workspace_id: str
     before: dict[int, int] = field(default_factory=dict)
     after: dict[int, int] = field(default_factory=dict)
-    _read: set[int] = field(default_factory=set)
+    _known: set[int] = field(default_factory=set)
 
     def read(self, rows: Rows) -> None:
         """Read the neighbours of rows that take part in a thread."""
-        is_new = ~np.isin(
-            rows.docid, np.fromiter(self._read, np.int64, len(self._read))
-        )
-        at = np.flatnonzero(rows.speaks & is_new)
-        self._read.update(rows.docid[at].tolist())
-        if not len(at):
+        docids, rows = rows.docid, rows.subset(rows.speaks)
+        self._known.update(docids.tolist())
+        if not len(rows):
             return
-        docid, ts, thread = rows.docid[at], rows.ts[at], rows.thread[at]
-        entries = (range(len(at)), docid.tolist(), ts.tolist(), thread.tolist())
-        params = [*map(pg_read.array, entries), self.workspace_id] * 2
-        place, side, other, other_ts = (
-            np.frombuffer(bytes(column or b""), dtype=">i8").astype(np.int64)
-            for column in pg_read.fetch(_SQL, params)[0]
-        )
-        if not len(place):
-            return
-        is_first = np.ones(len(place), dtype=np.bool_)
-        is_first[1:] = (place[1:] != place[:-1]) | (side[1:] != side[:-1])
-        nearer = np.where(is_first, docid[place], np.roll(other, 1))
-        nearer_ts = np.where(is_first, ts[place], np.roll(other_ts, 1))
-        is_timed = (rows.flags[at][place] & TIMED) != 0
+        entries = (rows.docid.tolist(), rows.ts.tolist(), rows.thread.tolist())
+        params = [*map(pg_read.array, entries), *[self.workspace_id] * 2]
+        sent = bytes(pg_read.fetch(_SQL, params)[0][0] or b"")
+        table = np.frombuffer(sent, dtype=">i8").astype(np.int64).reshape(-1, 4)
+        # Of each row first one side, then the other, the nearest first.
+        docid, side, other, other_ts = table.T
+        order = np.lexsort((side * other, side * other_ts, side, docid))
+        docid, side, other, other_ts = table[order].T
+        is_first = np.ones(len(order), dtype=np.bool_)
+        is_first[1:] = (docid[1:] != docid[:-1]) | (side[1:] != side[:-1])
+        place = rows.places(docid)
+        nearer = np.where(is_first, docid, np.roll(other, 1))
+        nearer_ts = np.where(is_first, rows.ts[place], np.roll(other_ts, 1))
+        is_timed = (rows.flags[place] & TIMED) != 0
         linked = ~is_timed | (np.abs(other_ts - nearer_ts) <= SILENCE)
         earlier, later = linked & (side < 0), linked & (side > 0)
         self._link(other[earlier], nearer[earlier])
         self._link(nearer[later], other[later])
+        self._known.update(self.around(rows.docid, AFTER, BEFORE).tolist())
+
+    def unknown(self, docids: Numbers) -> Numbers:
+        """Return those of some entries around which not everything was read."""
+        return np.array([d for d in docids.tolist() if d not in self._known], np.int64)
 
     def _link(self, first: Numbers, second: Numbers) -> None:
         pairs = list(zip(first.tolist(), second.tolist(), strict=True))
@@ -97,15 +92,20 @@ class Threads:
                 parts.append(np.array(step, dtype=np.int64))
         return np.unique(np.concatenate(parts))
 
-    def window_counts(self, rows: Rows) -> Numbers:
-        """Return how often the windows of rows hold each term, within the scope.
+    def window_counts(self, rows: Rows, of: Numbers) -> Numbers:
+        """Return how often the windows of some rows hold each term, within the scope.
 
         Right for those around which everything was read.
         """
-        docids = rows.docid.tolist()
-        sides = [
-            rows.places([links.get(docid, -1) for docid in docids])
-            for links in (self.before, self.after)
-        ]
+        sides = [_places(rows, links) for links in (self.before, self.after)]
         counts = rows.counts * rows.inside[:, None]
-        return texts.window_counts(counts, Links(*sides))
+        return texts.window_counts(counts, Links(*sides), of)
+
+
+def _places(rows: Rows, links: Mapping[int, int]) -> Numbers:
+    """Return where the row is that each row is linked to, −1 for none."""
+    size, places = len(links), np.full(len(rows), -1)
+    at = rows.places(np.fromiter(links.keys(), np.int64, size))
+    targets = rows.places(np.fromiter(links.values(), np.int64, size))
+    places[at[at >= 0]] = targets[at >= 0]
+    return places
