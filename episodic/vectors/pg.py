@@ -119,7 +119,7 @@ class PgIndex:
         with recall_database.connection().cursor() as cursor:
             mean = pg_mean.of(cursor, scope, len(query))
             rows = pg_scope.rows(cursor, sql, [*params, entry_ids])
-        hits = Question(query, mean, centred=False).hits(rows)
+        hits = Question(query, mean, centred=False).measured(rows)
         return {hit.entry_id: hit for hit in hits}
 
     def cosines(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -15,8 +13,8 @@ from memory.word_index.pg_table import SPEAKS_SQL
 from memory.word_index.texts import Links
 from memory.word_index.threads import AFTER, BEFORE, SILENCE
 
-# Of an entry that is read, those in whose windows it is are known as well, up to three
-# on, with the windows of the ones directly beside them.
+# An entry is in windows of others up to three on. Theirs, and those of the ones directly
+# beside them, reach no further than this from it.
 REACH: Final = BEFORE + AFTER + 1
 
 
@@ -38,23 +36,54 @@ _SQL: Final = (
 )
 
 
-@dataclass(slots=True)
+class _Links:
+    """The entry directly beside each of some, on one side."""
+
+    def __init__(self) -> None:
+        self.docids = self.targets = np.zeros(0, dtype=np.int64)
+
+    def add(self, docids: Numbers, targets: Numbers) -> None:
+        """Add links; several of one entry are the same."""
+        docids = np.concatenate((self.docids, docids))
+        targets = np.concatenate((self.targets, targets))
+        self.docids, first = np.unique(docids, return_index=True)
+        self.targets = targets[first]
+
+    def of(self, docids: Numbers) -> Numbers:
+        """Return what is beside each, −1 for nothing."""
+        if not len(self.docids):
+            return np.full(len(docids), -1)
+        at = np.minimum(np.searchsorted(self.docids, docids), len(self.docids) - 1)
+        return np.where(self.docids[at] == docids, self.targets[at], -1)
+
+    def places(self, rows: Rows) -> Numbers:
+        """Return where among the rows that is which is beside each, −1 for nowhere."""
+        places, at = np.full(len(rows), -1), rows.places(self.docids)
+        is_there = at >= 0
+        places[at[is_there]] = rows.places(self.targets[is_there])
+        return places
+
+
 class Threads:
     """Who is before and after an entry, as far as it was asked for."""
 
-    workspace_id: str
-    before: dict[int, int] = field(default_factory=dict)
-    after: dict[int, int] = field(default_factory=dict)
-    _known: set[int] = field(default_factory=set)
+    def __init__(self, workspace_id: str) -> None:
+        self._workspace_id = workspace_id
+        self.before, self.after = _Links(), _Links()
+        self._read = self._known = np.zeros(0, dtype=np.int64)
 
     def read(self, rows: Rows) -> None:
         """Read the neighbours of rows that take part in a thread."""
         docids, rows = rows.docid, rows.subset(rows.speaks)
-        self._known.update(docids.tolist())
-        if not len(rows):
-            return
+        if len(rows):
+            self._read_sides(rows)
+        self._read = np.union1d(self._read, docids)
+        covered = self.around(docids, AFTER, BEFORE)
+        self._known = np.union1d(self._known, covered)
+
+    def _read_sides(self, rows: Rows) -> None:
         entries = (rows.docid.tolist(), rows.ts.tolist(), rows.thread.tolist())
-        params = [*map(pg_read.array, entries), *[self.workspace_id] * 2]
+        params = [*map(pg_read.array, entries), *[self._workspace_id] * 2]
         sent = bytes(pg_read.fetch(_SQL, params)[0][0] or b"")
         table = np.frombuffer(sent, dtype=">i8").astype(np.int64).reshape(-1, 4)
         # Of each row first one side, then the other, the nearest first.
@@ -69,27 +98,28 @@ class Threads:
         is_timed = (rows.flags[place] & TIMED) != 0
         linked = ~is_timed | (np.abs(other_ts - nearer_ts) <= SILENCE)
         earlier, later = linked & (side < 0), linked & (side > 0)
-        self._link(other[earlier], nearer[earlier])
-        self._link(nearer[later], other[later])
-        self._known.update(self.around(rows.docid, AFTER, BEFORE).tolist())
+        first = np.concatenate((other[earlier], nearer[later]))
+        second = np.concatenate((nearer[earlier], other[later]))
+        self.after.add(first, second)
+        self.before.add(second, first)
+
+    def unread(self, docids: Numbers) -> Numbers:
+        """Return those of some entries that were not read."""
+        return np.setdiff1d(docids, self._read)
 
     def unknown(self, docids: Numbers) -> Numbers:
-        """Return those of some entries around which not everything was read."""
-        return np.array([d for d in docids.tolist() if d not in self._known], np.int64)
-
-    def _link(self, first: Numbers, second: Numbers) -> None:
-        pairs = list(zip(first.tolist(), second.tolist(), strict=True))
-        self.after.update(pairs)
-        self.before.update((later, earlier) for earlier, later in pairs)
+        """Return those of which the windows, or those beside them, may lack something."""
+        return np.setdiff1d(docids, self._known)
 
     def around(self, docids: Numbers, before: int, after: int) -> Numbers:
         """Return docids with those so many steps before and after them."""
         parts = [docids]
         for links, steps in ((self.before, before), (self.after, after)):
-            step = docids.tolist()
+            step = docids
             for _ in range(steps):
-                step = [links[docid] for docid in step if docid in links]
-                parts.append(np.array(step, dtype=np.int64))
+                step = links.of(step)
+                step = step[step >= 0]
+                parts.append(step)
         return np.unique(np.concatenate(parts))
 
     def window_counts(self, rows: Rows, of: Numbers) -> Numbers:
@@ -97,15 +127,5 @@ class Threads:
 
         Right for those around which everything was read.
         """
-        sides = [_places(rows, links) for links in (self.before, self.after)]
-        counts = rows.counts * rows.inside[:, None]
-        return texts.window_counts(counts, Links(*sides), of)
-
-
-def _places(rows: Rows, links: Mapping[int, int]) -> Numbers:
-    """Return where the row is that each row is linked to, −1 for none."""
-    size, places = len(links), np.full(len(rows), -1)
-    at = rows.places(np.fromiter(links.keys(), np.int64, size))
-    targets = rows.places(np.fromiter(links.values(), np.int64, size))
-    places[at[at >= 0]] = targets[at >= 0]
-    return places
+        links = Links(self.before.places(rows), self.after.places(rows))
+        return texts.window_counts(rows.counts * rows.inside[:, None], links, of)

@@ -163,7 +163,7 @@ class CandidateAnswer:
 
     def _read_around(self, docids: Numbers) -> None:
         """Load rows, and all that stand around them."""
-        docids = self._threads.unknown(docids)
+        docids = self._threads.unread(docids)
         if not len(docids):
             return
         self._load(docids)
@@ -229,7 +229,7 @@ class CandidateAnswer:
     # ── Named entries ────────────────────────────────────────────────────────
     def details(self, entry_ids: Sequence[str]) -> dict[str, WordDetail]:
         docids = self._docids_of(entry_ids)
-        self._read_around(docids)
+        self._read_around(self._threads.unknown(docids))
         neighbours = self._threads.around(docids, 1, 1)
         ids = self._ids_of(self._threads.around(neighbours, 1, 1))
         rows = self._rows
@@ -248,15 +248,18 @@ class CandidateAnswer:
         lengths = bare_questions.word_counts(rows.length, asking).tolist()
         threads = np.where(rows.flags & TIMED, 0, rows.thread).tolist()
         own, pairs = self._own(rows).tolist(), self._pairs(rows).tolist()
-        before, after = self._threads.before, self._threads.after
+        before, after = (
+            links.of(rows.docid).tolist()
+            for links in (self._threads.before, self._threads.after)
+        )
         return {
             ids[docid]: WordDetail(
                 own=own[place],
                 pairs=pairs[place],
                 context=float(windows[place]),
                 length=lengths[place],
-                before=ids.get(before.get(docid, -1)),
-                after=ids.get(after.get(docid, -1)),
+                before=ids.get(before[place]),
+                after=ids.get(after[place]),
                 thread=threads[place] or None,
             )
             for place, docid in enumerate(rows.docid.tolist())
