@@ -14,62 +14,61 @@ from memory import fulltext
 from memory.fulltext import WordScope
 from memory.models import JournalEntry
 from memory.word_index import frequencies, postgres, ranking
-from memory.word_index.answers import WordAnswer, WordDetail
+from memory.word_index.answers import WordAnswer
 from tests import factories
 from tests.world import World
 
 pytestmark = pytest.mark.postgres
 
-WORDS = "harbour violin granite orchard lantern compass receipts zeppelin".split()
-QUESTION = "harbour violin granite"
-LIMIT = 4
+WORDS = [f"word{number:02}x" for number in range(40)]
+QUESTIONS = [" ".join(WORDS[at : at + 3]) for at in range(0, 40, 3)]
+LIMIT = 3
 NUMBERS = {"own": 0.0, "pairs": 0.0, "context": 0.0}
 
 
-def ask(scope: WordScope, limit: int, also: Sequence[str] = ()) -> WordAnswer:
-    return ranking.search(fulltext.word_query(QUESTION), scope, limit, also)
+def ask(
+    text: str, scope: WordScope, limit: int, also: Sequence[str] = ()
+) -> WordAnswer:
+    return ranking.search(fulltext.word_query(text), scope, limit, also)
 
 
 @pytest.fixture
-def every_detail(world: World) -> dict[str, WordDetail]:
-    """Long threads, and the details of all their entries."""
+def entry_ids(world: World) -> list[str]:
+    """The ids of the entries of two long threads."""
     dice = random.Random(5)
-    for trace in ("one", "two", None):
+    for trace in ("one", None):
         texts = [
-            " ".join(dice.choices(WORDS, k=dice.randrange(1, 4))) for _ in range(40)
+            " ".join(dice.choices(WORDS, k=dice.randrange(1, 4))) for _ in range(90)
         ]
         factories.append_many(world.actor("ada"), texts, trace_id=trace)
-    ids = list(JournalEntry.objects.values_list("pk", flat=True))
-    return ask(WordScope(world.acme.id), len(ids)).details(ids)
+    return list(JournalEntry.objects.order_by("seq").values_list("pk", flat=True))
 
 
-@pytest.mark.parametrize("at_first", [1, 5])
 def test_what_is_read_a_little_at_a_time_is_what_all_of_it_says(
-    world: World,
-    every_detail: dict[str, WordDetail],
-    monkeypatch: pytest.MonkeyPatch,
-    at_first: int,
+    world: World, entry_ids: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "WINDOWS_AT_FIRST", at_first)
-    also = list(every_detail)[::17]
-    answer = ask(WordScope(world.acme.id), LIMIT, also)
-    best = sorted((-detail.context for detail in every_detail.values()))[:LIMIT]
-    assert [-hit.score for hit in answer.context_hits] == pytest.approx(best)
-    hits = [hit.entry_id for hit in (*answer.hits, *answer.context_hits)]
-    for entry_id, detail in answer.details([*hits, *also]).items():
-        expected = every_detail[entry_id]
-        assert replace(detail, **NUMBERS) == replace(expected, **NUMBERS)
-        numbers = (detail.own, detail.pairs, detail.context)
-        assert numbers == pytest.approx(
-            (expected.own, expected.pairs, expected.context), rel=1e-4
-        )
+    scope, also = WordScope(world.acme.id), entry_ids[7::60]
+    for text in QUESTIONS:
+        complete = ask(text, scope, len(entry_ids)).details(entry_ids)
+        monkeypatch.setattr(postgres, "WINDOWS_AT_FIRST", 1)
+        answer = ask(text, scope, LIMIT, also)
+        best = sorted((-detail.context for detail in complete.values()))[:LIMIT]
+        assert [-hit.score for hit in answer.context_hits] == pytest.approx(best)
+        hits = [hit.entry_id for hit in (*answer.hits, *answer.context_hits)]
+        for entry_id, detail in answer.details([*hits, *also]).items():
+            expected = complete[entry_id]
+            assert replace(detail, **NUMBERS) == replace(expected, **NUMBERS)
+            numbers = (detail.own, detail.pairs, detail.context)
+            assert numbers == pytest.approx(
+                (expected.own, expected.pairs, expected.context), rel=1e-4
+            )
 
 
 def test_details_of_what_was_found_need_no_further_statement(
-    world: World, every_detail: dict[str, WordDetail]
+    world: World, entry_ids: list[str]
 ) -> None:
-    also = list(every_detail)[::17]
-    answer = ask(WordScope(world.acme.id), LIMIT, also)
+    also = entry_ids[7::60]
+    answer = ask(QUESTIONS[0], WordScope(world.acme.id), LIMIT, also)
     ids = [hit.entry_id for hit in answer.context_hits]
     ids += [hit.entry_id for hit in answer.hits]
     with CaptureQueriesContext(connection) as queries:
