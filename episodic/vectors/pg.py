@@ -158,7 +158,8 @@ class PgIndex:
                 " (SELECT near.entry_id FROM near, own WHERE"
                 " abs(near.value - own.value) <= %s)"
                 f" SELECT v.entry_id, {_MOMENT.format(ts='v.ts')}, v.importance,"
-                " halfvec_send(v.vec), above.size FROM beside JOIN journal_vectors v ON v.workspace_id = %s"
+                " halfvec_send(v.vec), above.size FROM beside"
+                " JOIN journal_vectors v ON v.workspace_id = %s"
                 " AND v.entry_id = beside.entry_id, above",
                 [*params, entry_id, SLACK, SLACK, scope.workspace_id],
             )
@@ -249,7 +250,8 @@ class _Search:
             " (SELECT count(*) AS size, min(value) AS low, max(value) AS high"
             f" FROM near), best AS (SELECT * FROM near {_ORDER} LIMIT %s)"
             f" SELECT best.entry_id, {_MOMENT.format(ts='best.ts')}, v.importance,"
-            " halfvec_send(v.vec), size, low, high FROM best JOIN journal_vectors v ON v.workspace_id = %s"
+            " halfvec_send(v.vec), size, low, high FROM best"
+            " JOIN journal_vectors v ON v.workspace_id = %s"
             " AND v.entry_id = best.entry_id, ends",
             [*params, self._limit + SPARE, self._scope.workspace_id],
         )

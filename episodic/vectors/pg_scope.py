@@ -27,7 +27,7 @@ def literal(vector: Vectors) -> str:
 
 @lru_cache(maxsize=16)
 def _form(dim: int) -> str:
-    """Return the form of a vector: one formatting of all takes half the time of each."""
+    """Return the form of a vector: one formatting takes half the time of one each."""
     return f"[{','.join(['%.9g'] * dim)}]"
 
 

@@ -35,13 +35,14 @@ _STORED: Final = (
     " WHERE h.workspace_id = %s"
 )
 _HEAD: Final = "SELECT seq FROM journal_chain_heads WHERE workspace_id = %s"
+_UP_TO: Final = f"SELECT coalesce(({_HEAD}), 0), counted.*"
 _ENTRIES: Final = (
     f"SELECT {ALL}, count(*), coalesce(sum({LENGTH_SQL}), 0) FROM journal_words w"  # noqa: S608
     f" WHERE w.workspace_id = %s AND {SPEAKS_SQL} AND octet_length(w.words) > 4"
 )
 _HOLDING: Final = (
-    f"SELECT %s::bigint, count(*), 0::bigint FROM journal_words w WHERE w.workspace_id = %s"  # noqa: S608
-    f" AND {KEYS_SQL} AND {SPEAKS_SQL}"
+    "SELECT %s::bigint, count(*), 0::bigint FROM journal_words w"  # noqa: S608
+    f" WHERE w.workspace_id = %s AND {KEYS_SQL} AND {SPEAKS_SQL}"
 )
 _HOLDS: Final = (
     f"SELECT 1 FROM journal_words w WHERE w.workspace_id = %s AND {KEYS_SQL} LIMIT 1"  # noqa: S608
@@ -114,7 +115,7 @@ def _count_all(workspace_id: str, numbers: Sequence[int]) -> dict[int, tuple[int
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(lock, [workspace_id])
         may_store = cursor.fetchone()[0]
-        cursor.execute(f"SELECT coalesce(({_HEAD}), 0), c.* FROM ({counted}) c", params)
+        cursor.execute(f"{_UP_TO} FROM ({counted}) AS counted", params)
         rows = list(cursor.fetchall())
         if may_store:
             values = [(workspace_id, term, seq, *count) for seq, term, *count in rows]

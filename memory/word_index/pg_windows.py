@@ -13,8 +13,8 @@ from memory.word_index.pg_table import SPEAKS_SQL
 from memory.word_index.texts import Links
 from memory.word_index.threads import AFTER, BEFORE, SILENCE
 
-# An entry is in windows of others up to three on. Theirs, and those of the ones directly
-# beside them, reach no further than this from it.
+# An entry is in windows of others up to three on. Their windows, and those of the ones
+# directly beside them, reach no further than this from it.
 REACH: Final = BEFORE + AFTER + 1
 
 
@@ -108,7 +108,7 @@ class Threads:
         return np.setdiff1d(docids, self._read)
 
     def unknown(self, docids: Numbers) -> Numbers:
-        """Return those of which the windows, or those beside them, may lack something."""
+        """Return those whose windows, or those beside them, may lack something."""
         return np.setdiff1d(docids, self._known)
 
     def around(self, docids: Numbers, before: int, after: int) -> Numbers:

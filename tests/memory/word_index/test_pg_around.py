@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
 import pytest
 from django.db import connection, transaction
@@ -12,7 +10,6 @@ from django.test.utils import CaptureQueriesContext
 
 from memory import fulltext
 from memory.fulltext import WordScope
-from memory.models import JournalEntry
 from memory.word_index import frequencies, postgres, ranking
 from memory.word_index.answers import WordAnswer
 from tests import factories
@@ -20,59 +17,56 @@ from tests.world import World
 
 pytestmark = pytest.mark.postgres
 
-WORDS = [f"word{number:02}x" for number in range(40)]
-QUESTIONS = [" ".join(WORDS[at : at + 3]) for at in range(0, 40, 3)]
-LIMIT = 3
-NUMBERS = {"own": 0.0, "pairs": 0.0, "context": 0.0}
+QUESTION = "harbour violin granite"
+LIMIT = 9
 
 
-def ask(
-    text: str, scope: WordScope, limit: int, also: Sequence[str] = ()
-) -> WordAnswer:
-    return ranking.search(fulltext.word_query(text), scope, limit, also)
+def ask(world: World, limit: int = LIMIT, also: Sequence[str] = ()) -> WordAnswer:
+    query = fulltext.word_query(QUESTION)
+    return ranking.search(query, WordScope(world.acme.id), limit, also)
 
 
-@pytest.fixture
-def entry_ids(world: World) -> list[str]:
-    """The ids of the entries of two long threads."""
-    dice = random.Random(5)
-    for trace in ("one", None):
-        texts = [
-            " ".join(dice.choices(WORDS, k=dice.randrange(1, 4))) for _ in range(90)
-        ]
-        factories.append_many(world.actor("ada"), texts, trace_id=trace)
-    return list(JournalEntry.objects.order_by("seq").values_list("pk", flat=True))
+def write(world: World, texts: Mapping[int, str]) -> list[str]:
+    """Write a thread with texts at some places, and better ones in threads alone."""
+    summaries = [texts.get(place, f"lantern {place}") for place in range(30)]
+    rows = factories.append_many(world.actor("ada"), summaries, trace_id="long")
+    for number in range(LIMIT):
+        trace = f"alone {number}"
+        factories.append(world.actor("ada"), summary="harbour violin", trace_id=trace)
+    return [row.id for row in rows]
 
 
-def test_what_is_read_a_little_at_a_time_is_what_all_of_it_says(
-    world: World, entry_ids: list[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("size", "others"),
+    [
+        # In the window of one beside a hit, which is three behind what was read.
+        (1, {16: "harbour"}),
+        # What is read second was known before, and reaches further.
+        (2, {13: "violin", 18: "harbour"}),
+    ],
+)
+def test_windows_are_those_of_everything_however_little_is_read(
+    world: World, monkeypatch: pytest.MonkeyPatch, size: int, others: dict[int, str]
 ) -> None:
-    scope, also = WordScope(world.acme.id), entry_ids[7::60]
-    for text in QUESTIONS:
-        complete = ask(text, scope, len(entry_ids)).details(entry_ids)
-        monkeypatch.setattr(postgres, "WINDOWS_AT_FIRST", 1)
-        answer = ask(text, scope, LIMIT, also)
-        best = sorted((-detail.context for detail in complete.values()))[:LIMIT]
-        assert [-hit.score for hit in answer.context_hits] == pytest.approx(best)
-        hits = [hit.entry_id for hit in (*answer.hits, *answer.context_hits)]
-        for entry_id, detail in answer.details([*hits, *also]).items():
-            expected = complete[entry_id]
-            assert replace(detail, **NUMBERS) == replace(expected, **NUMBERS)
-            numbers = (detail.own, detail.pairs, detail.context)
-            assert numbers == pytest.approx(
-                (expected.own, expected.pairs, expected.context), rel=1e-4
-            )
+    entry_ids = write(world, {10: QUESTION, **others})
+    every_detail = ask(world).details(entry_ids)
+    monkeypatch.setattr(postgres, "WINDOWS_AT_FIRST", 1)
+    monkeypatch.setattr(postgres, "MAX_WINDOWS", size)
+    answer = ask(world)
+    for hit in answer.context_hits:
+        assert hit.score == pytest.approx(every_detail[hit.entry_id].context)
+    details = answer.details([hit.entry_id for hit in answer.context_hits])
+    for entry_id, detail in details.items():
+        assert detail == every_detail[entry_id]
 
 
-def test_details_of_what_was_found_need_no_further_statement(
-    world: World, entry_ids: list[str]
-) -> None:
-    also = entry_ids[7::60]
-    answer = ask(QUESTIONS[0], WordScope(world.acme.id), LIMIT, also)
-    ids = [hit.entry_id for hit in answer.context_hits]
-    ids += [hit.entry_id for hit in answer.hits]
+def test_details_of_what_was_found_need_no_further_statement(world: World) -> None:
+    also = write(world, {10: QUESTION})[20:22]
+    answer = ask(world, also=also)
+    hits = [*answer.context_hits, *answer.hits]
     with CaptureQueriesContext(connection) as queries:
-        answer.details([*ids, *also])
+        details = answer.details([*(hit.entry_id for hit in hits), *also])
+    assert details.keys() >= set(also)
     assert not queries.captured_queries
 
 
