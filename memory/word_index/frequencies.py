@@ -35,7 +35,7 @@ _STORED: Final = (
     " WHERE h.workspace_id = %s"
 )
 _HEAD: Final = "SELECT seq FROM journal_chain_heads WHERE workspace_id = %s"
-_UP_TO: Final = f"SELECT coalesce(({_HEAD}), 0), counted.*"
+_UP_TO: Final = f"SELECT coalesce(({_HEAD}), 0), counts.*"
 _ENTRIES: Final = (
     f"SELECT {ALL}, count(*), coalesce(sum({LENGTH_SQL}), 0) FROM journal_words w"  # noqa: S608
     f" WHERE w.workspace_id = %s AND {SPEAKS_SQL} AND octet_length(w.words) > 4"
@@ -108,14 +108,14 @@ def _count_all(workspace_id: str, numbers: Sequence[int]) -> dict[int, tuple[int
     """Count, and store what was counted where no words are leaving."""
     # One statement: what comes meanwhile is in none of the counts, and behind the head.
     parts = [_count(workspace_id, number) for number in numbers]
-    counted = " UNION ALL ".join(sql for sql, _ in parts)
+    subquery = " UNION ALL ".join(sql for sql, _ in parts)
     params = [workspace_id, *chain.from_iterable(params for _, params in parts)]
     # A transaction of somebody else has to be on the disk when it ends.
     lock = _MAY_STORE + ("" if connection.in_atomic_block else _AT_ONCE)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(lock, [workspace_id])
         may_store = cursor.fetchone()[0]
-        cursor.execute(f"{_UP_TO} FROM ({counted}) AS counted", params)
+        cursor.execute(f"{_UP_TO} FROM ({subquery}) AS counts", params)
         rows = list(cursor.fetchall())
         if may_store:
             values = [(workspace_id, term, seq, *count) for seq, term, *count in rows]

@@ -28,9 +28,9 @@ _NUMBERS: Final = (
     "coalesce(thread, 0)",
     "(flags::bigint * 2 + inside) << 32 | octet_length(words)",
 )
-_SENT: Final = " || ".join(f"int8send({number})" for number in _NUMBERS)
+_NUMBERS_SQL: Final = " || ".join(f"int8send({number})" for number in _NUMBERS)
 # Fewer aggregates: each costs the server as much as finding the row again.
-_CONCATENATED: Final = f"string_agg({_SENT}, ''), string_agg(words, '')"
+_CONCATENATED: Final = f"string_agg({_NUMBERS_SQL}, ''), string_agg(words, '')"
 _LENGTH: Final = (1 << 32) - 1
 # What a batch is read from, with the condition of the scope as a column.
 _FLAGS: Final = (
@@ -104,8 +104,8 @@ class Rows:
 
 def _unpacked(row: Sequence[Any], numbers: NDArray[np.uint32]) -> Rows:
     """Return the rows of concatenated columns, each docid once."""
-    sent, data = (bytes(column or b"") for column in row)
-    table = np.frombuffer(sent, dtype=">i8").astype(np.int64).reshape(-1, 4)
+    numbers_data, data = (bytes(column or b"") for column in row)
+    table = np.frombuffer(numbers_data, dtype=">i8").astype(np.int64).reshape(-1, 4)
     ends = np.cumsum(table[:, 3] & _LENGTH)
     docid, order = np.unique(table[:, 0], return_index=True)
     _, ts, thread, packed = table[order].T

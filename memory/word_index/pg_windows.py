@@ -84,8 +84,8 @@ class Threads:
     def _read_sides(self, rows: Rows) -> None:
         entries = (rows.docid.tolist(), rows.ts.tolist(), rows.thread.tolist())
         params = [*map(pg_read.array, entries), *[self._workspace_id] * 2]
-        sent = bytes(pg_read.fetch(_SQL, params)[0][0] or b"")
-        table = np.frombuffer(sent, dtype=">i8").astype(np.int64).reshape(-1, 4)
+        data = bytes(pg_read.fetch(_SQL, params)[0][0] or b"")
+        table = np.frombuffer(data, dtype=">i8").astype(np.int64).reshape(-1, 4)
         # Of each row first one side, then the other, the nearest first.
         docid, side, other, other_ts = table.T
         order = np.lexsort((side * other, side * other_ts, side, docid))
