@@ -30,7 +30,7 @@ from episodic.embedders.base import Vectors
 from episodic.index import engine
 from episodic.recall import search as recall
 from episodic.recall.request import Request, Timings
-from episodic.vectors import pg_mean
+from episodic.vectors import pg_counts, pg_mean
 from episodic.vectors.base import SearchResult, VectorScope
 from episodic.vectors.pg import PgIndex
 from memory.models import Agent
@@ -133,6 +133,8 @@ class Scale:
             self._tell(f"{number} of {len(workspaces)} workspaces filled to {size}")
         scale_rows.build_graphs()
         self._tell("HNSW built")
+        # As the sweep does; a load that was copied is in many rows for each agent.
+        pg_counts.fold()
         with connection.cursor() as cursor:
             cursor.execute("VACUUM ANALYZE")
         self._tell("analysed")

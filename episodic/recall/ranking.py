@@ -137,10 +137,13 @@ def rank(request: Request, reach: Reach, timings: Timings) -> Rankings:
         with timings.stage("sparse"):
             left_out = rankings.preferences.unsearched_places
             rankings.word_query = fulltext.word_query(request.query, left_out)
-            answer = word_ranking.search(rankings.word_query, scope, size)
-            rankings.word_answer, rankings.words = answer, answer.hits
+            answer = word_ranking.search(
+                rankings.word_query, scope, size, also=rankings.dense_ids
+            )
+            # The context first: what the words need is read with it.
             if is_convex(request):
                 rankings.context = answer.context_hits
+            rankings.word_answer, rankings.words = answer, answer.hits
     return rankings
 
 

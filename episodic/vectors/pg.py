@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from statistics import NormalDist
-from typing import Final
+from typing import Any, Final
 
 from django.db import transaction
 from django.db.backends.utils import CursorWrapper
@@ -55,7 +55,9 @@ SETTINGS: Final = {
 _PAIRS: Final = ["set_config(%s, %s, true)"] * (len(SETTINGS) + 1)
 _SET: Final = f"SELECT {', '.join(_PAIRS)}"
 _ORDER: Final = "ORDER BY value DESC, ts DESC, entry_id"
-_ROW: Final = "entry_id, ts, importance, halfvec_send(vec)"
+# In microseconds: a moment of its own would take as long to read as a vector.
+_MOMENT: Final = "(extract(epoch FROM {ts}) * 1000000)::bigint"
+_ROW: Final = f"entry_id, {_MOMENT.format(ts='ts')}, importance, halfvec_send(vec)"
 
 
 @contextmanager
@@ -108,14 +110,16 @@ class PgIndex:
         if not entry_ids:
             return {}
         text, params = pg_scope.workspace(scope, len(query))
+        # Without their moments: they come in no order.
         sql = (
-            f"SELECT {_ROW} FROM journal_vectors v WHERE {text} AND v.is_ranked"  # noqa: S608
+            "SELECT entry_id, 0, importance, halfvec_send(vec)"  # noqa: S608
+            f" FROM journal_vectors v WHERE {text} AND v.is_ranked"
             " AND v.entry_id = ANY(%s)"
         )
-        with _reading() as cursor:
+        with recall_database.connection().cursor() as cursor:
             mean = pg_mean.of(cursor, scope, len(query))
             rows = pg_scope.rows(cursor, sql, [*params, entry_ids])
-        hits = Question(query, mean, centred=False).hits(rows)
+        hits = Question(query, mean, centred=False).measured(rows)
         return {hit.entry_id: hit for hit in hits}
 
     def cosines(
@@ -153,8 +157,9 @@ class PgIndex:
                 " WHERE near.value > own.value + %s), beside AS"
                 " (SELECT near.entry_id FROM near, own WHERE"
                 " abs(near.value - own.value) <= %s)"
-                " SELECT v.entry_id, v.ts, v.importance, halfvec_send(v.vec),"
-                " above.size FROM beside JOIN journal_vectors v ON v.workspace_id = %s"
+                f" SELECT v.entry_id, {_MOMENT.format(ts='v.ts')}, v.importance,"
+                " halfvec_send(v.vec), above.size FROM beside"
+                " JOIN journal_vectors v ON v.workspace_id = %s"
                 " AND v.entry_id = beside.entry_id, above",
                 [*params, entry_id, SLACK, SLACK, scope.workspace_id],
             )
@@ -244,8 +249,9 @@ class _Search:
             f"WITH near AS MATERIALIZED ({values_sql}), ends AS"  # noqa: S608
             " (SELECT count(*) AS size, min(value) AS low, max(value) AS high"
             f" FROM near), best AS (SELECT * FROM near {_ORDER} LIMIT %s)"
-            " SELECT best.entry_id, best.ts, v.importance, halfvec_send(v.vec),"
-            " size, low, high FROM best JOIN journal_vectors v ON v.workspace_id = %s"
+            f" SELECT best.entry_id, {_MOMENT.format(ts='best.ts')}, v.importance,"
+            " halfvec_send(v.vec), size, low, high FROM best"
+            " JOIN journal_vectors v ON v.workspace_id = %s"
             " AND v.entry_id = best.entry_id, ends",
             [*params, self._limit + SPARE, self._scope.workspace_id],
         )
@@ -259,7 +265,7 @@ class _Search:
         where, params = pg_scope.comparable(self._scope, dim)
         value, values = question.value()
         row_count = self._row_count(sizes)
-        sampled, sample_params = self._sampled()
+        sampled, sample_params = self._sampled(value, values)
         settings = SETTINGS | {"hnsw.ef_search": str(candidates(sizes.among))}
         self._cursor.execute(_SET, [part for pair in settings.items() for part in pair])
         rows = pg_scope.rows(
@@ -277,9 +283,8 @@ class _Search:
         )
         return rows if rows and rows[0][4] >= row_count else []
 
-    def _sampled(self) -> Sql:
+    def _sampled(self, value: str, values: list[Any]) -> Sql:
         """Return a query of how values are spread in some of the workspace."""
-        value, values = self._question.value()
         where, params = pg_scope.workspace(self._scope, self._question.dim)
         sql = (
             "SELECT percentile_cont(%s) WITHIN GROUP (ORDER BY value) AS low,"  # noqa: S608

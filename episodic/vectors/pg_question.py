@@ -66,6 +66,12 @@ class Question:
 
     def hits(self, rows: Sequence[Row]) -> list[VectorHit]:
         """Return rows of id, moment, importance and vector as hits, best first."""
+        pairs = list(zip(rows, self.measured(rows), strict=True))
+        pairs.sort(key=lambda pair: (-self.order(pair[1]), -pair[0][1], pair[0][0]))
+        return [hit for _, hit in pairs]
+
+    def measured(self, rows: Sequence[Row]) -> list[VectorHit]:
+        """Return such rows as hits, in their order."""
         if not rows:
             return []
         vectors = pg_store.floats([bytes(row[3]) for row in rows]).astype(np.float64)
@@ -74,16 +80,12 @@ class Question:
         if self.mean is not None:
             mean = self.mean.astype(np.float64)
             centred = _cosines(vectors - mean, self.vector - mean)
-        measured = [
-            (row[1], VectorHit(row[0], cosine, centre_cosine, row[2], cosine * row[2]))
+        return [
+            VectorHit(row[0], cosine, centre_cosine, row[2], cosine * row[2])
             for row, cosine, centre_cosine in zip(
                 rows, cosines.tolist(), centred.tolist(), strict=True
             )
         ]
-        measured.sort(key=lambda pair: pair[1].entry_id)
-        measured.sort(key=lambda pair: pair[0], reverse=True)
-        measured.sort(key=lambda pair: self.order(pair[1]), reverse=True)
-        return [hit for _, hit in measured]
 
     def order(self, hit: VectorHit) -> float:
         """Return what a hit is ordered by."""

@@ -5,6 +5,7 @@ What is compared is what the index has: vectors of one model and length that are
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 from django.db.backends.utils import CursorWrapper
@@ -21,7 +22,13 @@ Row = tuple[Any, ...]
 
 def literal(vector: Vectors) -> str:
     """Return a vector in pgvector's text form."""
-    return "[" + ",".join(f"{value:.9g}" for value in vector.tolist()) + "]"
+    return _form(len(vector)) % tuple(vector.tolist())
+
+
+@lru_cache(maxsize=16)
+def _form(dim: int) -> str:
+    """Return the form of a vector: one formatting takes half the time of one each."""
+    return f"[{','.join(['%.9g'] * dim)}]"
 
 
 def workspace(scope: VectorScope, dim: int) -> Sql:

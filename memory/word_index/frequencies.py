@@ -11,9 +11,10 @@ entry's words in the same transaction.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import chain
+from typing import Any, Final
 
 from django.db import connection, transaction
 
@@ -34,13 +35,14 @@ _STORED: Final = (
     " WHERE h.workspace_id = %s"
 )
 _HEAD: Final = "SELECT seq FROM journal_chain_heads WHERE workspace_id = %s"
+_UP_TO: Final = f"SELECT coalesce(({_HEAD}), 0), counts.*"
 _ENTRIES: Final = (
     f"SELECT {ALL}, count(*), coalesce(sum({LENGTH_SQL}), 0) FROM journal_words w"  # noqa: S608
     f" WHERE w.workspace_id = %s AND {SPEAKS_SQL} AND octet_length(w.words) > 4"
 )
 _HOLDING: Final = (
-    f"SELECT %s, count(*), 0 FROM journal_words w WHERE w.workspace_id = %s"  # noqa: S608
-    f" AND {KEYS_SQL} AND {SPEAKS_SQL}"
+    "SELECT %s::bigint, count(*), 0::bigint FROM journal_words w"  # noqa: S608
+    f" WHERE w.workspace_id = %s AND {KEYS_SQL} AND {SPEAKS_SQL}"
 )
 _HOLDS: Final = (
     f"SELECT 1 FROM journal_words w WHERE w.workspace_id = %s AND {KEYS_SQL} LIMIT 1"  # noqa: S608
@@ -55,6 +57,8 @@ READ_FIRST: Final = 5_000
 _MAY_STORE: Final = (
     "SELECT pg_try_advisory_xact_lock(hashtextextended('word counts ' || %s, 0))"
 )
+# Nor for the disk: a count that a crash takes is counted again.
+_AT_ONCE: Final = ", set_config('synchronous_commit', 'off', true)"
 _STORE: Final = (
     "INSERT INTO word_counts (workspace_id, term, seq, entries, words)"
     " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (workspace_id, term) DO UPDATE SET"
@@ -100,30 +104,30 @@ def counts(workspace_id: str, numbers: Collection[int]) -> Counts:
     return Counts(entries, words, by_term, head, tuple(unwritten))
 
 
-def _count_all(workspace_id: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
+def _count_all(workspace_id: str, numbers: Sequence[int]) -> dict[int, tuple[int, int]]:
     """Count, and store what was counted where no words are leaving."""
+    # One statement: what comes meanwhile is in none of the counts, and behind the head.
+    parts = [_count(workspace_id, number) for number in numbers]
+    subquery = " UNION ALL ".join(sql for sql, _ in parts)
+    params = [workspace_id, *chain.from_iterable(params for _, params in parts)]
+    # A transaction of somebody else has to be on the disk when it ends.
+    lock = _MAY_STORE + ("" if connection.in_atomic_block else _AT_ONCE)
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_MAY_STORE, [workspace_id])
-        (may_store,) = cursor.fetchone()
-        # Before counting: what comes meanwhile counts as new.
-        cursor.execute(_HEAD, [workspace_id])
-        seq = (cursor.fetchone() or (0,))[0]
-        rows = [_count(workspace_id, number) for number in numbers]
+        cursor.execute(lock, [workspace_id])
+        may_store = cursor.fetchone()[0]
+        cursor.execute(f"{_UP_TO} FROM ({subquery}) AS counts", params)
+        rows = list(cursor.fetchall())
         if may_store:
-            values = [(workspace_id, row[0], seq, *row[1:]) for row in rows]
+            values = [(workspace_id, term, seq, *count) for seq, term, *count in rows]
             cursor.executemany(_STORE, values)
-    return {term: (entries, words) for term, entries, words in rows}
+    return {term: (int(entries), int(words)) for _, term, entries, words in rows}
 
 
-def _count(workspace_id: str, number: int) -> tuple[int, int, int]:
-    with connection.cursor() as cursor:
-        if number == ALL:
-            cursor.execute(_ENTRIES, [workspace_id])
-        else:
-            keys = _keys(workspace_id, number)
-            cursor.execute(_HOLDING, [number, workspace_id, keys])
-        term, entries, words = cursor.fetchone()
-    return int(term), int(entries), int(words)
+def _count(workspace_id: str, number: int) -> tuple[str, list[Any]]:
+    """Return the statement that counts a number, and its parameters."""
+    if number == ALL:
+        return _ENTRIES, [workspace_id]
+    return _HOLDING, [number, workspace_id, _keys(workspace_id, number)]
 
 
 def _keys(workspace_id: str, number: int) -> str:

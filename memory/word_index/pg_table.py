@@ -59,8 +59,10 @@ NAMES: Final = ", ".join(COLUMNS)
 FROM_JOURNAL: Final = ", ".join(f"{sql} AS {name}" for name, sql in COLUMNS.items())
 SPEAKS_SQL: Final = "w.usable AND w.embeddable"
 # The planner counts a condition for every row it reads, so that reading all rows of a
-# workspace looks as dear as comparing their keys is.
-KEYS_SQL: Final = "w.keys && %s::int[] AND word_row(w.docid)"
+# workspace looks as dear as comparing their keys is. It is called for none that counts.
+KEYS_SQL: Final = (
+    "w.keys && %s::int[] AND CASE WHEN w.usable THEN true ELSE word_row(w.docid) END"
+)
 # The second and third byte of stored words are the length of the text.
 LENGTH_SQL: Final = "(get_byte(w.words, 1) + 256 * get_byte(w.words, 2))"
 Numbers = NDArray[np.uint64]

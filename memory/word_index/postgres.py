@@ -42,12 +42,21 @@ _MARGIN: Final = 1e-4
 class CandidateAnswer:
     """The answer from candidates; ``WordAnswer`` says what its members are."""
 
-    def __init__(self, query: WordQuery, scope: WordScope, limit: int) -> None:
+    def __init__(
+        self,
+        query: WordQuery,
+        scope: WordScope,
+        limit: int,
+        also: Sequence[str] = (),
+    ) -> None:
         self._query, self._scope, self._limit = query, scope, limit
+        # Entries whose details will be asked for: read with those of the ranking.
+        self._also = also
         numbers = sorted(terms.of_words(query.terms))
         self._terms = np.array(numbers, dtype=np.uint32)
         self._threads = Threads(scope.workspace_id)
         self._ids: dict[int, str] = {}
+        self._sought: set[int] = set()
         self._rows = Rows.empty(len(numbers))
 
     @cached_property
@@ -85,17 +94,36 @@ class CandidateAnswer:
 
     @cached_property
     def hits(self) -> list[WordHit]:
+        return self._visible(*self._best_own)
+
+    @cached_property
+    def _best_own(self) -> tuple[Rows, Floats]:
         rows = self._candidates
         return self._best(rows, self._own(rows))
 
     @cached_property
     def context_hits(self) -> list[WordHit]:
+        """The best windows; what ``hits`` and ``details`` need is read with them."""
         rows = self._candidates
+        if not len(rows):
+            return []
+        beside = np.append(self._best_own[0].docid, self._docids_of(self._also))
+        best = self._best(*self._best_windows(rows, beside))
+        hits = np.append(beside, best[0].docid)
+        self._ids_of(self._threads.around(hits, 2, 2))
+        return self._visible(*best)
+
+    def _best_windows(self, rows: Rows, beside: Numbers) -> tuple[Rows, Floats]:
+        """Return rows in whose windows the most promising of some are, and scores.
+
+        Read is also what stands around those ``beside``.
+        """
         bounds = self._bounds(rows)
         order, size = np.argsort(-bounds, kind="stable"), WINDOWS_AT_FIRST
-        best, scores = rows.subset(order[:0]), bounds[:0]
-        while len(rows):
-            best, scores = self._windows(rows.docid[order[:size]])
+        while True:
+            docids = rows.docid[order[:size]]
+            self._read_around(np.union1d(docids, beside))
+            best, scores = self._windows(docids)
             if size >= min(len(rows), MAX_WINDOWS):
                 break
             if len(scores) >= self._limit:
@@ -103,7 +131,7 @@ class CandidateAnswer:
                 if last > bounds[order[size]] + _MARGIN:
                     break
             size *= 2
-        return self._best(best, scores)
+        return best, scores
 
     def _bounds(self, rows: Rows) -> Floats:
         """Return a limit of what the windows score that a row is in.
@@ -126,16 +154,18 @@ class CandidateAnswer:
 
     def _windows(self, docids: Numbers) -> tuple[Rows, Floats]:
         """Return the rows in scope with named ones in their windows, and scores."""
-        self._read_around(docids)
         rows = self._rows
         affected = rows.places(self._threads.around(docids, AFTER, BEFORE))
         affected = affected[affected >= 0]
         affected = affected[rows.inside[affected]]
-        counts = self._threads.window_counts(rows)[affected]
+        counts = self._threads.window_counts(rows, affected)
         return rows.subset(affected), self._sum(counts, bm25.WINDOW_NORM)
 
     def _read_around(self, docids: Numbers) -> None:
         """Load rows, and all that stand around them."""
+        docids = self._threads.unread(docids)
+        if not len(docids):
+            return
         self._load(docids)
         rows = self._rows
         self._threads.read(rows.subset(rows.places(docids)))
@@ -147,15 +177,19 @@ class CandidateAnswer:
             rows = pg_rows.load(self._scope, unknown.tolist(), self._terms)
             self._rows = self._rows.union(rows)
 
-    def _best(self, rows: Rows, scores: Floats) -> list[WordHit]:
-        """Return the best rows, ties by newer first and then by id."""
+    def _best(self, rows: Rows, scores: Floats) -> tuple[Rows, Floats]:
+        """Return the best rows, ties by newer first."""
         order = np.lexsort((rows.docid, -rows.ts, -scores))
         order = order[scores[order] > 0][: self._limit]
-        ids = self._ids_of(rows.docid[order])
+        return rows.subset(order), scores[order]
+
+    def _visible(self, rows: Rows, scores: Floats) -> list[WordHit]:
+        """Return the rows that are in scope, ties by newer first and then by id."""
+        ids = self._ids_of(rows.docid)
         triples = zip(
-            scores[order].tolist(),
-            rows.ts[order].tolist(),
-            map(ids.get, rows.docid[order].tolist()),
+            scores.tolist(),
+            rows.ts.tolist(),
+            map(ids.get, rows.docid.tolist()),
             strict=True,
         )
         visible = [(-score, -ts, key) for score, ts, key in triples if key is not None]
@@ -163,8 +197,9 @@ class CandidateAnswer:
 
     def _ids_of(self, docids: Numbers) -> dict[int, str]:
         """Return the ids of those entries that are in scope, by the journal itself."""
-        unknown = [docid for docid in docids.tolist() if docid not in self._ids]
+        unknown = [docid for docid in docids.tolist() if docid not in self._sought]
         if unknown:
+            self._sought.update(unknown)
             where, params = pg_scope.of_entries(self._scope)
             sql = (
                 "SELECT e.docid, e.id FROM journal_entries e"  # noqa: S608
@@ -186,6 +221,7 @@ class CandidateAnswer:
             )
             rows = dict(pg_read.fetch(sql, [unknown, *params]))
             self._ids.update(rows)
+            self._sought.update(rows)
             docids.update((entry_id, docid) for docid, entry_id in rows.items())
         present = [docids[entry_id] for entry_id in entry_ids if entry_id in docids]
         return np.unique(np.array(present, dtype=np.int64))
@@ -193,15 +229,16 @@ class CandidateAnswer:
     # ── Named entries ────────────────────────────────────────────────────────
     def details(self, entry_ids: Sequence[str]) -> dict[str, WordDetail]:
         docids = self._docids_of(entry_ids)
-        self._read_around(docids)
+        self._read_around(self._threads.unknown(docids))
         neighbours = self._threads.around(docids, 1, 1)
         ids = self._ids_of(self._threads.around(neighbours, 1, 1))
         rows = self._rows
-        windows = self._sum(self._threads.window_counts(rows), bm25.WINDOW_NORM)
         at = rows.places(neighbours)
         at = at[at >= 0]
         at = at[rows.inside[at]]
-        return self._details(rows.subset(at), windows[at], ids)
+        counts = self._threads.window_counts(rows, at)
+        windows = self._sum(counts, bm25.WINDOW_NORM)
+        return self._details(rows.subset(at), windows, ids)
 
     def _details(
         self, rows: Rows, windows: Floats, ids: dict[int, str]
@@ -211,15 +248,18 @@ class CandidateAnswer:
         lengths = bare_questions.word_counts(rows.length, asking).tolist()
         threads = np.where(rows.flags & TIMED, 0, rows.thread).tolist()
         own, pairs = self._own(rows).tolist(), self._pairs(rows).tolist()
-        before, after = self._threads.before, self._threads.after
+        before, after = (
+            links.of(rows.docid).tolist()
+            for links in (self._threads.before, self._threads.after)
+        )
         return {
             ids[docid]: WordDetail(
                 own=own[place],
                 pairs=pairs[place],
                 context=float(windows[place]),
                 length=lengths[place],
-                before=ids.get(before.get(docid, -1)),
-                after=ids.get(after.get(docid, -1)),
+                before=ids.get(before[place]),
+                after=ids.get(after[place]),
                 thread=threads[place] or None,
             )
             for place, docid in enumerate(rows.docid.tolist())

@@ -12,11 +12,17 @@ from memory.word_index.cache import indexes
 from memory.word_index.rows import stored_words
 
 
-def search(query: WordQuery, scope: WordScope, limit: int) -> WordAnswer:
-    """Return the ranking of a question, with at most ``limit`` hits of each kind."""
+def search(
+    query: WordQuery, scope: WordScope, limit: int, also: Sequence[str] = ()
+) -> WordAnswer:
+    """Return the ranking of a question, with at most ``limit`` hits of each kind.
+
+    ``also`` are entries whose details will be asked for: reading them with the context
+    hits is quicker, and the answer is the same.
+    """
     if fulltext.is_sqlite():
         return sqlite.search(query, scope, limit)
-    return postgres.CandidateAnswer(query, scope, limit)
+    return postgres.CandidateAnswer(query, scope, limit, also)
 
 
 def matching_words(

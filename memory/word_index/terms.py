@@ -204,12 +204,12 @@ def counts_of(
     if not blobs:
         return counts, np.zeros(0, dtype=np.int64)
     lists = unpack(blobs)
-    if len(numbers):
-        at = np.searchsorted(numbers, lists.terms)
-        at[at == len(numbers)] = 0
-        matches = np.flatnonzero(numbers[at] == lists.terms)
-        rows = np.repeat(np.arange(len(blobs)), lists.sizes)
-        counts[rows[matches], at[matches]] = lists.counts[matches]
+    ends = np.cumsum(lists.sizes)
+    # A question has few terms: comparing all with each is quicker than sorting them in.
+    for place, number in enumerate(numbers):
+        matches = np.flatnonzero(lists.terms == number)
+        rows = np.searchsorted(ends, matches, side="right")
+        counts[rows, place] = lists.counts[matches]
     return counts, lists.lengths.astype(np.int64)
 
 

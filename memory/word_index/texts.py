@@ -120,17 +120,18 @@ class Links:
         return cls(before, after)
 
 
-def window_counts(counts: Places, links: Links) -> Places:
-    """Return how often the windows hold each term.
+def window_counts(counts: Places, links: Links, of: Places | None = None) -> Places:
+    """Return how often the windows hold each term; ``of`` names those that count.
 
     A window is a text, up to three before it and up to two after it.
     """
+    of = np.arange(len(counts)) if of is None else of
     # Behind the last one stands a text without words, beside itself.
     padded = np.vstack([counts, np.zeros((1, counts.shape[1]), dtype=np.int64)])
-    total = counts.copy()
+    total = counts[of]
     for links_of_side, steps in ((links.before, BEFORE), (links.after, AFTER)):
         linked = np.append(links_of_side, -1)
-        places = np.arange(len(counts))
+        places = of
         for _ in range(steps):
             places = linked[places]
             total += padded[places]
