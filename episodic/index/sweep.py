@@ -346,5 +346,5 @@ def mark_referenced(counts: dict[str, int], when: datetime) -> None:
     """Add to the reference counts of entries that a recall returned."""
     at = connection.ops.adapt_datetimefield_value(when)
     with transaction.atomic(), connection.cursor() as cursor:
-        # In order: other processes and decay lock the same rows.
-        cursor.executemany(_REFERENCED, [(n, at, e) for e, n in sorted(counts.items())])
+        for entry_id, times in sorted(counts.items()):  # as decay and others lock them
+            cursor.execute(_REFERENCED, [times, at, entry_id])

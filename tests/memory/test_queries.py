@@ -278,8 +278,9 @@ def test_a_rare_word_costs_no_walk_through_the_workspace(
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="about SQLite's planner")
 def test_warnings_and_errors_are_counted_in_their_own_index(world: World) -> None:
     world.entry("Run broke", entry_type="run.failed", severity=Severity.ERROR)
+    actor = world.actor("operator")
     with CaptureQueriesContext(connection) as statements:
-        alerts = overview.alerts(world.actor("operator"), since=NOON)
+        alerts = overview.alerts(actor, since=NOON)
     assert (alerts.warnings, alerts.errors) == (0, 1)
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN QUERY PLAN {statements[0]['sql']}")
