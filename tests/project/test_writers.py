@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from memory.journal import verify
 from memory.measurements import recorded
 from memory.models import JournalEntry, Workspace
 from memory.providers import parity_harness
+from memory.rules.entries import NewEntry
 from memory.rules.permissions import system
 from tests.api.operations import OPERATIONS
 from tests.project import source, writers
@@ -64,9 +66,9 @@ def _stub_embedder(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
 def reached(monkeypatch: pytest.MonkeyPatch) -> set[Site]:
     """Return the places that appended during the test, as they are found."""
     sites: set[Site] = set()
-    store = journal._write_checked
+    store = journal._write_admitted
 
-    def watched(*args: object, **options: object) -> list[JournalEntry]:
+    def watched(rows: Sequence[JournalEntry], new: Sequence[NewEntry]) -> None:
         between = (journal.__file__, recorded.__file__)
         frame = sys._getframe(1)
         while frame.f_back and frame.f_code.co_filename in between:
@@ -77,9 +79,9 @@ def reached(monkeypatch: pytest.MonkeyPatch) -> set[Site]:
             parts = frame.f_code.co_qualname.split(".")
             named = [part for part in parts if not part.startswith("<")]
             sites.add((source.name(path), named[-1]))
-        return store(*args, **options)  # type: ignore[arg-type]
+        store(rows, new)
 
-    monkeypatch.setattr(journal, "_write_checked", watched)
+    monkeypatch.setattr(journal, "_write_admitted", watched)
     return sites
 
 
