@@ -212,7 +212,8 @@ def _postgres() -> list[Finding]:
 
 
 def _pooler() -> Finding:
-    state = pooler.detect(partial(snapshot.connected, connection))
+    with connection.wrap_database_errors:
+        state = pooler.detect(partial(snapshot.connected, connection))
     if state is pooler.Pooler.SHARES:
         hint = "Let it keep sessions (PgBouncer: pool_mode = session), or leave it out."
         return _fail("pooler", state.value, hint)

@@ -31,7 +31,8 @@ _MATCHING: Final = (
     " WHERE journal_fts MATCH %s AND rowid BETWEEN %s AND %s"
 )
 # Entries of all workspaces that a search box finds at once, on PostgreSQL. Words of
-# more are frequent: a plan that reads the newest entries first soon has a page.
+# more are left to the planner: where they are frequent in the workspace too, a page is
+# soon full of the newest.
 LIMIT: Final = 10_000
 _EXPECTED: Final = "EXPLAIN (FORMAT JSON) SELECT FROM journal_entries WHERE {where}"
 _BY_INDEX: Final = "SELECT set_config('enable_seqscan', 'off', true)"

@@ -43,7 +43,7 @@ DAMAGED: Final = gettext_noop(
     " the file, restore the last backup and run manage.py gdpr_replay."
 )
 REFUSED: Final = (
-    "A write was refused in the last minute because a disk is full, that of the"
+    "A request was refused in the last minute because a disk is full, that of the"
     " database or of the data folder. Make room."
 )
 UNAVAILABLE: Final = gettext_noop(

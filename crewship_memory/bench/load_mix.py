@@ -123,9 +123,9 @@ class Mix:
             if answer is None:
                 self._ledger.note_unanswered(list(numbers))
             elif answer.status < 300:
-                ids = [row["id"] for row in answer.json()["accepted"]]
-                if len(ids) == BATCH:
-                    self._ledger.note_entries(dict(zip(numbers, ids, strict=True)))
+                accepted = answer.json()["accepted"]
+                ids = {numbers[row["index"]]: row["id"] for row in accepted}
+                self._ledger.note_entries(ids)
 
         return self._post("batch", "/journal/batch", {"entries": entries}, note)
 

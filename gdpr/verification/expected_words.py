@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Q
 
 from gdpr.verification import file_scan, sqlite
@@ -127,25 +127,34 @@ def terms() -> Iterator[bytes]:
         yield from _join_texts(term.encode() for _, term, _ in sqlite.vocabulary())
 
 
-# The index of the journal's words holds stems that no row has as a column. Rows are
-# found by the index, however many the planner expects.
+# The index of the journal's words holds stems that no row has as a column.
 _WITH_STEM: Final = (
     "WITH hits AS MATERIALIZED (SELECT summary, body FROM journal_entries"  # noqa: S608
-    f" WHERE ({LEXEMES}) @@ %s::tsquery) SELECT ({LEXEMES})::text FROM hits LIMIT 1"
+    f" WHERE ({LEXEMES}) @@ %s::tsquery) SELECT strip({LEXEMES})::text"
+    " FROM hits LIMIT 1"
 )
-_ALL_STEMS: Final = f"SELECT ({LEXEMES})::text FROM journal_entries"  # noqa: S608
+_ALL_STEMS: Final = f"SELECT strip({LEXEMES})::text FROM journal_entries"  # noqa: S608
 
 
-def stems(finder: Finder) -> Iterator[bytes]:
-    """Yield stems of PostgreSQL's journal: of entries with a pattern, then of all.
+def stem_patterns(finder: Finder) -> set[bytes]:
+    """Return the patterns that occur in stems of PostgreSQL's journal.
 
-    "harbouri" stands for "harboury" and occurs in no text.
+    "harbouri" stands for "harboury" and occurs in no text: it is expected in the index
+    of the journal's words, and nowhere else.
     """
-    if connection.vendor != "postgresql":
-        return
+    is_server = connection.vendor == "postgresql" and len(finder)
+    return _patterns_in(_stems(finder), finder) if is_server else set()
+
+
+def _stems(finder: Finder) -> Iterator[bytes]:
+    """Yield stems of entries with a pattern, then of all."""
     texts = (pattern.decode(errors="replace") for pattern in finder.patterns)
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
+        # By the index, however many entries the planner expects.
+        cursor.execute("SET LOCAL enable_seqscan = off")
         for word in sorted(text for text in texts if text.isalnum()):
+            if word.encode() not in finder.patterns:
+                continue
             cursor.execute(_WITH_STEM, [f"{word}:*"])
             yield from (text.encode() for (text,) in cursor.fetchall())
     with connection.chunked_cursor() as cursor:
@@ -209,7 +218,7 @@ def shared_patterns(finder: Finder, known_files: KnownFiles) -> set[bytes]:
     # Cheap sources first: mostly no pattern is left for the rows.
     sources: tuple[Callable[[], Iterator[bytes]], ...] = (
         *(terms, lambda: files(known_files, finder.longest)),
-        *(bodies, rows, lambda: stems(finder)),
+        *(bodies, rows),
     )
     for source in sources:
         if len(finder):

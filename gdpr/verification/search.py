@@ -175,8 +175,13 @@ def search_bytes(
     shared_patterns = (
         expected_words.shared_patterns(Finder(hits), known_files) if hits else set()
     )
+    by_stem = expected_words.stem_patterns(Finder(hits - shared_patterns))
+    elsewhere = _outside_index(by_stem, shapes[1], known_files, beat)
+    shared_patterns |= by_stem - elsewhere.keys()
+    first |= elsewhere
     report.shared += len(shared_patterns)
-    _judge_log(in_log, shared_patterns, report)
+    # What names somebody is explained by no stem there: which file had it is unknown.
+    _judge_log(in_log, shared_patterns - (by_stem & name_shapes), report)
     counts = Counter(
         place for pattern, place in first.items() if pattern not in shared_patterns
     )
@@ -185,6 +190,23 @@ def search_bytes(
         for place, count in counts.items()
     ]
     report.remains += byte_search.too_short(names)
+
+
+def _outside_index(
+    patterns: set[bytes], names: Finder, known_files: KnownFiles, beat: Beat
+) -> dict[bytes, str]:
+    """Return the patterns in files that hold no stems, each with the first of them."""
+    if not patterns:
+        return {}
+    skip, is_index = _skipped_files(known_files), server_files.of_stems()
+    return file_scan.search(
+        Finder(patterns),
+        names,
+        Report(),
+        lambda path: skip(path) or is_index(path),
+        server_files.roots(),
+        beat,
+    )
 
 
 def _judge_log(

@@ -18,6 +18,12 @@ from django.utils.translation import gettext_noop
 WAL: Final = "pg_wal"
 # The process writes its start a little before the server counts as started.
 START_SECONDS: Final = 60
+# The statistics of an index over an expression have the most frequent of its values.
+_OF_STEMS: Final = (
+    "SELECT pg_relation_filepath(c.oid) FROM pg_class c, pg_class s"
+    " WHERE s.oid = 'pg_statistic'::regclass"
+    " AND c.oid IN ('journal_lexemes'::regclass, s.oid, s.reltoastrelid)"
+)
 UNREADABLE: Final = gettext_noop(
     "No file of the database server was searched: its data folder cannot be read from"
     " here, or the folder of that path is another server's. That rewritten tables hold"
@@ -75,6 +81,19 @@ def _own_number() -> str:
     """Return the oid of this database, the name of its folders."""
     sql = "SELECT oid::text FROM pg_database WHERE datname = current_database()"
     return str(scalar(sql))
+
+
+def of_stems() -> Callable[[Path], bool]:
+    """Return whether a file is of the index of the journal's words or its statistics.
+
+    A relation's file is named by its number in the folder of its database, the further
+    ones with a point and a number.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_OF_STEMS)
+        paths = [Path(path) for (path,) in cursor.fetchall()]
+    numbers = {(path.parent.name, path.name) for path in paths}
+    return lambda path: (path.parent.name, path.name.partition(".")[0]) in numbers
 
 
 def roots() -> list[Path]:

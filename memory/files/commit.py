@@ -57,9 +57,11 @@ def recover(file: MemoryFile) -> None:
         return
     if file.sha256:
         paths.require_tree(paths.owner_of(file).crew.workspace.slug)
+    file.refresh_from_db(fields=["sha256"])
     for version in unfinished:
         stored = paths.file_store().read(paths.parts_of(file))
-        if (stored.sha256 if stored else "") == version.sha256:
+        # Where a write changed nothing, nothing shows that it was done.
+        if (stored.sha256 if stored else "") == version.sha256 != file.sha256:
             text = stored.data.decode("utf-8", "replace") if stored else ""
             settle(file, version, text)
         else:

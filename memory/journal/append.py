@@ -201,6 +201,7 @@ def _insert(pairs: Sequence[Pair], head: ChainHead | None = None) -> None:
 
 
 def _insert_group(items: Sequence[Pair], head: ChainHead | None) -> None:
+    """Insert the entries of a queue: with a head they are of its workspace alone."""
     by_workspace: dict[str, list[Pair]] = {}
     for row, new in items:
         by_workspace.setdefault(row.workspace_id, []).append((row, new))
@@ -227,7 +228,10 @@ def append(new: NewEntry, *, by: Actor) -> JournalEntry:
     installation.require()
     if not _groups.commit((row, new), chain_head.queue(by.workspace_id)):
         with transaction.atomic():
-            _insert([(row, new)])
+            head = chain_head.locked(by.workspace_id)
+            # Of a commit whose answer was lost nobody else knows that it was done.
+            if not JournalEntry.objects.filter(pk=row.pk).exists():
+                _insert([(row, new)], head)
     return row
 
 

@@ -169,7 +169,8 @@ def filtered(actor: Actor, filters: JournalFilter) -> QuerySet[JournalEntry]:
         matches = fulltext.matching(workspace_id, words)
         rows = rows.none() if matches is None else rows.filter(matches)
         rows = rows.exclude(entry_type__startswith=entries.UNSEARCHED)
-        rows = rows.filter(retired_at=None)
+        # What matched a moment ago may have been erased since.
+        rows = rows.filter(retired_at=None, erased_at=None)
     return rows
 
 

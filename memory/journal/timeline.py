@@ -76,7 +76,8 @@ def _newer(rows: Rows, at: Position) -> Rows:
 
 
 def _tally(rows: Rows, cap: int = COUNT_CAP) -> Tally:
-    # Of a column that the indexes of lists have: no row is read to be counted.
+    # Of a column that the indexes of lists have: who may see restricted entries reads
+    # no row.
     count = rows.order_by().values("ts")[: cap + 1].count()
     return Tally(min(count, cap), is_capped=count > cap)
 

@@ -60,7 +60,7 @@ _PERFECT: Final = (
 
 
 # ── One entry ────────────────────────────────────────────────────────────────
-# Not frozen: a question makes some hundred, and freezing is most of what one costs.
+# Not frozen, which would make each of a question's hundreds cost several times more.
 @dataclass(slots=True)
 class Signals:
     """The values of one entry before they are scaled.

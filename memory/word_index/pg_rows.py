@@ -149,6 +149,6 @@ def _load(
     source: str, scope: WordScope, docids: Sequence[int], numbers: NDArray[np.uint32]
 ) -> Rows:
     where, params = pg_scope.of_words(scope)
-    sql = f"SELECT {SELECTED}, ({where})::int AS inside FROM {source}"  # noqa: S608
+    sql = f"SELECT {SELECTED}, (({where}) IS TRUE)::int AS inside FROM {source}"  # noqa: S608
     array = pg_read.array(docids)
     return select(sql, [*params, scope.workspace_id, array], numbers)

@@ -103,7 +103,7 @@ class CandidateAnswer:
 
     @cached_property
     def context_hits(self) -> list[WordHit]:
-        """The best windows; what ``hits`` and ``details`` need is read with them."""
+        """The best windows; what ``details`` needs of all hits is read with them."""
         rows = self._candidates
         if not len(rows):
             return []
@@ -142,7 +142,7 @@ class CandidateAnswer:
         order = np.lexsort((rows.docid, rows.ts, rows.thread))
         thread, counts = rows.thread[order], rows.counts[order]
         total = counts.copy()
-        for step in range(1, REACH + 1):
+        for step in range(1, BEFORE + AFTER + 1):
             is_same = ((thread[step:] == thread[:-step]) & (thread[step:] != 0))[
                 :, None
             ]
@@ -167,8 +167,9 @@ class CandidateAnswer:
         if not len(docids):
             return
         self._load(docids)
-        rows = self._rows
-        self._threads.read(rows.subset(rows.places(docids)))
+        # What was deleted since it came up has no place.
+        places = self._rows.places(docids)
+        self._threads.read(self._rows.subset(places[places >= 0]))
         self._load(self._threads.around(docids, REACH, REACH))
 
     def _load(self, docids: Numbers) -> None:

@@ -74,9 +74,10 @@ def test_rows_are_locked_in_one_order_by_all(
     assert embedded == sorted(ids)
     marked: list[str] = []
 
-    def note(execute: Any, sql: str, params: Any, is_batch: Any, context: Any) -> Any:
-        marked.extend(entry_id for *_, entry_id in (params if is_batch else ()))
-        return execute(sql, params, is_batch, context)
+    def note(execute: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
+        if sql == index._REFERENCED:
+            marked.append(params[-1])
+        return execute(sql, params, many, context)
 
     with connection.execute_wrapper(note):
         index.mark_referenced(dict.fromkeys(reversed(ids), 1), timezone.now())

@@ -271,11 +271,25 @@ def test_a_stem_of_an_entry_that_stays_is_no_trace(world: World) -> None:
     """An index of words has stems, which no text has as they are written."""
     row = world.entry("Zanzibarquokkafeathery weather")
     stem, tail = b"zanzibarquokkafeatheri", b"quokkafeatheri"
-    known_files = expected_words.KnownFiles()
     for patterns in ({stem, tail}, {tail}):
-        assert expected_words.shared_patterns(Finder(patterns), known_files) == patterns
+        assert _explained(patterns) == patterns
     erasure.erase(world.acme.id, [row.id])
-    assert expected_words.shared_patterns(Finder({stem}), known_files) == set()
+    assert _explained({stem}) == set()
+
+
+def _explained(patterns: set[bytes]) -> set[bytes]:
+    known_files = expected_words.KnownFiles()
+    shared = expected_words.shared_patterns(Finder(patterns), known_files)
+    return shared | expected_words.stem_patterns(Finder(patterns))
+
+
+@pytest.mark.postgres
+def test_a_stem_explains_no_file_but_that_of_its_index(world: World) -> None:
+    world.entry("Zanzibarquokkafeathery weather")
+    stray = Path(settings.DATA_DIR) / "stray.txt"
+    stray.write_text("zanzibarquokkafeatheri")
+    report = _report(world, b"zanzibarquokkafeatheri")
+    assert [trace.where for trace in report.traces] == ["stray.txt"]
 
 
 def test_rows_are_read_until_everything_is_found(

@@ -174,6 +174,22 @@ def test_a_group_that_is_rolled_back_without_an_error_is_written_alone(
     check(shared_world)
 
 
+def test_what_was_committed_without_an_answer_is_not_written_again(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = journal._groups.commit
+
+    def unanswered(item: journal.Pair, queue: str) -> bool:
+        commit(item, queue)
+        return False
+
+    monkeypatch.setattr(journal._groups, "commit", unanswered)
+    new = NewEntry(entry_type="peer.escalation", summary="note 0")
+    row = journal.append(new, by=shared_world.actor("ada"))
+    assert JournalEntry.objects.get(summary="note 0").entry_hash == row.entry_hash
+    check(shared_world)
+
+
 def test_a_turn_that_never_comes_leaves_nobody_waiting(
     shared_world: World, groups: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

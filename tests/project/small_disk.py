@@ -10,6 +10,8 @@ from typing import Final
 
 import pytest
 
+from tests import waiting
+
 LARGE_BYTES: Final = 2**30
 # A page or two may be taken between a look and the change.
 ROOM_BYTES: Final = 2**18
@@ -28,10 +30,12 @@ class SmallDisk:
             pytest.skip("a small disk cannot be mounted here: that takes root")
 
     def fill(self) -> None:
-        """Leave hardly any room."""
+        """Leave hardly any room, while others may be writing."""
+        waiting.until(lambda: self._resize(self._used() + ROOM_BYTES))
+
+    def _used(self) -> int:
         state = os.statvfs(self.folder)
-        used = (state.f_blocks - state.f_bfree) * state.f_frsize
-        assert self._resize(used + ROOM_BYTES)
+        return (state.f_blocks - state.f_bfree) * state.f_frsize
 
     def free(self) -> None:
         assert self._resize(LARGE_BYTES)

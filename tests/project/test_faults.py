@@ -218,8 +218,10 @@ def disk(postgres: OwnPostgres) -> Iterator[SmallDisk]:
         postgres.move_to(small.folder)
         yield small
     finally:
-        postgres.stop()
-        small.unmount()
+        try:
+            postgres.stop()
+        finally:
+            small.unmount()
 
 
 def test_a_full_disk_of_postgresql_keeps_reads_and_takes_writes_once_there_is_room(

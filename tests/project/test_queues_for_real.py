@@ -6,6 +6,7 @@ import itertools
 import signal
 import subprocess
 from collections.abc import Iterator
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -177,6 +178,7 @@ def test_what_a_killed_worker_had_claimed_another_embeds_after_its_lease(
     machines.processes["worker"].wait()
     entry_ids, moments = set(claimed.values_list("pk", flat=True)), embedded_at()
     assert entry_ids
+    claimed.update(lease_until=timezone.now() + timedelta(hours=1))
     machines.worker(name="next")
     waiting.until(lambda: pending() == len(entry_ids))
     assert entry_ids == set(claimed.values_list("pk", flat=True))

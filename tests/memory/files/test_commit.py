@@ -108,7 +108,11 @@ def test_a_write_that_fails_changes_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(commit, "_record", full)
-        for act in (partial(kit.append, world, "two"), partial(_remove, world)):
+        for act in (
+            partial(kit.append, world, "two"),
+            partial(kit.write, world, "one"),
+            partial(_remove, world),
+        ):
             with pytest.raises(OperationalError):
                 act()
     reconcile.sweep()
