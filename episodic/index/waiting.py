@@ -65,10 +65,12 @@ _PENDING: Final = (
     "SELECT seq, entry_id, crew_id, agent_id, state, attempts FROM journal_embeddings"
     " WHERE workspace_id = %s AND NOT (state = 'indexed') ORDER BY seq DESC LIMIT %s"
 )
+# With both ends the planner expects few, and starts no further processes.
 _UNREAD: Final = (
     "SELECT j.seq, j.id, j.crew_id, j.agent_id, 'pending', 0 FROM journal_entries j"
     " LEFT JOIN journal_embeddings e ON e.entry_id = j.id"
-    " WHERE j.workspace_id = %s AND j.seq > %s AND j.embeddable AND e.entry_id IS NULL"
+    " WHERE j.workspace_id = %s AND j.seq > %s AND j.seq <= %s AND j.embeddable"
+    " AND e.entry_id IS NULL"
 )
 log = structlog.get_logger(__name__)
 
@@ -143,7 +145,7 @@ def _newest(scope: VectorScope) -> list[str]:
     if head_seq > read_seq:
         # No further back, however much the sweep has not read yet.
         since = max(read_seq, head_seq - LOOK)
-        rows += _rows(_UNREAD, scope.workspace_id, since)
+        rows += _rows(_UNREAD, scope.workspace_id, since, head_seq)
     newest = sorted(rows, key=lambda row: -int(row[0]))
     return [
         str(entry_id)

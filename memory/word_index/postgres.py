@@ -35,6 +35,13 @@ from memory.word_index.threads import AFTER, BEFORE
 # Entries whose windows are completed at first, and as many as are at most.
 WINDOWS_AT_FIRST: Final = 150
 MAX_WINDOWS: Final = 1_200
+# Entries are looked up before they are held against the scope: of a small workspace
+# among large ones the planner expects so few that it would read all that are in scope.
+_NAMED: Final = (
+    "(SELECT * FROM journal_entries WHERE workspace_id = %s AND {} = ANY({}) OFFSET 0)"
+)
+_BY_DOCID: Final = _NAMED.format("docid", "%s::bigint[]")
+_BY_ID: Final = _NAMED.format("id", "%s")
 # Room for rounding: 32-bit sums in another order.
 _MARGIN: Final = 1e-4
 
@@ -202,12 +209,10 @@ class CandidateAnswer:
         if unknown:
             self._sought.update(unknown)
             where, params = pg_scope.of_entries(self._scope)
-            sql = (
-                "SELECT e.docid, e.id FROM journal_entries e"  # noqa: S608
-                f" WHERE e.docid = ANY(%s::bigint[]) AND {where}"
-            )
+            sql = f"SELECT e.docid, e.id FROM {_BY_DOCID} e WHERE {where}"  # noqa: S608
             array = pg_read.array(unknown)
-            self._ids.update(pg_read.fetch(sql, [array, *params]))
+            named = [self._scope.workspace_id, array]
+            self._ids.update(pg_read.fetch(sql, [*named, *params]))
         return self._ids
 
     def _docids_of(self, entry_ids: Sequence[str]) -> Numbers:
@@ -216,11 +221,9 @@ class CandidateAnswer:
         unknown = [entry_id for entry_id in entry_ids if entry_id not in docids]
         if unknown:
             where, params = pg_scope.of_entries(self._scope)
-            sql = (
-                "SELECT e.docid, e.id FROM journal_entries e"  # noqa: S608
-                f" WHERE e.id = ANY(%s) AND {where}"
-            )
-            rows = dict(pg_read.fetch(sql, [unknown, *params]))
+            sql = f"SELECT e.docid, e.id FROM {_BY_ID} e WHERE {where}"  # noqa: S608
+            named = [self._scope.workspace_id, unknown]
+            rows = dict(pg_read.fetch(sql, [*named, *params]))
             self._ids.update(rows)
             self._sought.update(rows)
             docids.update((entry_id, docid) for docid, entry_id in rows.items())
