@@ -139,8 +139,8 @@ _ALL_STEMS: Final = f"SELECT strip({LEXEMES})::text FROM journal_entries"  # noq
 def stem_patterns(finder: Finder) -> set[bytes]:
     """Return the patterns that occur in stems of PostgreSQL's journal.
 
-    "harbouri" stands for "harboury" and occurs in no text: it is expected in the index
-    of the journal's words, and nowhere else.
+    "harbouri" stands for "harboury" and occurs in no text: it is expected in what
+    holds stems, and nowhere else.
     """
     is_server = connection.vendor == "postgresql" and len(finder)
     return _patterns_in(_stems(finder), finder) if is_server else set()

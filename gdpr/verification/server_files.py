@@ -18,11 +18,14 @@ from django.utils.translation import gettext_noop
 WAL: Final = "pg_wal"
 # The process writes its start a little before the server counts as started.
 START_SECONDS: Final = 60
-# The statistics of an index over an expression have the most frequent of its values.
+# Parts of memory files have their stems in a column, whose former values stay a while
+# as files are written; statistics have the most frequent stems.
 _OF_STEMS: Final = (
-    "SELECT pg_relation_filepath(c.oid) FROM pg_class c, pg_class s"
-    " WHERE s.oid = 'pg_statistic'::regclass"
-    " AND c.oid IN ('journal_lexemes'::regclass, s.oid, s.reltoastrelid)"
+    "WITH holders AS (SELECT oid, reltoastrelid FROM pg_class WHERE oid IN"
+    " ('journal_lexemes'::regclass, 'memory_chunks_tsv'::regclass,"
+    " 'memory_chunks'::regclass, 'pg_statistic'::regclass))"
+    " SELECT pg_relation_filepath(oid) FROM holders UNION ALL"
+    " SELECT pg_relation_filepath(reltoastrelid) FROM holders WHERE reltoastrelid <> 0"
 )
 UNREADABLE: Final = gettext_noop(
     "No file of the database server was searched: its data folder cannot be read from"
@@ -84,7 +87,7 @@ def _own_number() -> str:
 
 
 def of_stems() -> Callable[[Path], bool]:
-    """Return whether a file is of the index of the journal's words or its statistics.
+    """Return whether a file belongs to what holds stems of the words of texts.
 
     A relation's file is named by its number in the folder of its database, the further
     ones with a point and a number.
