@@ -74,10 +74,10 @@ def test_rows_are_locked_in_one_order_by_all(
     assert embedded == sorted(ids)
     marked: list[str] = []
 
-    def note(execute: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
+    def note(execute: Any, sql: str, params: Any, is_batch: Any, context: Any) -> Any:
         if sql == index._REFERENCED:
             marked.append(params[-1])
-        return execute(sql, params, many, context)
+        return execute(sql, params, is_batch, context)
 
     with connection.execute_wrapper(note):
         index.mark_referenced(dict.fromkeys(reversed(ids), 1), timezone.now())

@@ -279,8 +279,8 @@ def test_a_stem_of_an_entry_that_stays_is_no_trace(world: World) -> None:
 
 def _explained(patterns: set[bytes]) -> set[bytes]:
     known_files = expected_words.KnownFiles()
-    shared = expected_words.shared_patterns(Finder(patterns), known_files)
-    return shared | expected_words.stem_patterns(Finder(patterns))
+    in_texts = expected_words.shared_patterns(Finder(patterns), known_files)
+    return in_texts | expected_words.stem_patterns(Finder(patterns))
 
 
 @pytest.mark.postgres

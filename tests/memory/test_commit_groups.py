@@ -194,12 +194,12 @@ def test_a_turn_that_never_comes_leaves_nobody_waiting(
     shared_world: World, groups: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = type(transaction.get_connection())
-    begin, begun = database._start_transaction_under_autocommit, list[Any]()
+    begin, connections_begun = database._start_transaction_under_autocommit, list[Any]()
 
     def locked_once(self: Any) -> None:
         begin(self)
-        begun.append(self)
-        if len(begun) == 1:
+        connections_begun.append(self)
+        if len(connections_begun) == 1:
             self._rollback()
             message = "database is locked"
             raise OperationalError(message)

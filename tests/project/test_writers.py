@@ -77,8 +77,8 @@ def reached(monkeypatch: pytest.MonkeyPatch) -> set[Site]:
         if path.is_relative_to(source.ROOT):
             # A lambda counts as the function in which it stands.
             parts = frame.f_code.co_qualname.split(".")
-            named = [part for part in parts if not part.startswith("<")]
-            sites.add((source.name(path), named[-1]))
+            names = [part for part in parts if not part.startswith("<")]
+            sites.add((source.name(path), names[-1]))
         store(rows, new)
 
     monkeypatch.setattr(journal, "_write_admitted", watched)
