@@ -182,14 +182,17 @@ def search_bytes(
     report.shared += len(shared_patterns)
     # What names somebody is explained by no stem there: which file had it is unknown.
     _judge_log(in_log, shared_patterns - (by_stem & name_shapes), report)
-    counts = Counter(
+    report.traces += _traces(
         place for pattern, place in first.items() if pattern not in shared_patterns
     )
-    report.traces += [
-        Trace("files", place, STRINGS.format(count=count))
-        for place, count in counts.items()
-    ]
     report.remains += byte_search.too_short(names)
+
+
+def _traces(places: Iterable[str]) -> list[Trace]:
+    return [
+        Trace("files", place, STRINGS.format(count=count))
+        for place, count in Counter(places).items()
+    ]
 
 
 def _outside_index(
