@@ -15,6 +15,7 @@ from typing import Final
 
 import psycopg
 from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import sql
 
 from crewship_memory.backup import snapshot
 from memory.rules import errors
@@ -66,8 +67,10 @@ def held(database: BaseDatabaseWrapper) -> Iterator[Check]:
     with snapshot.connected(database) as own:
         for statement in _SETTINGS:
             own.execute(statement)
-        locked = own.execute("SELECT pg_try_advisory_xact_lock(%s)", [number_of(NAME)])
-        if locked.fetchone() != (True,):
+        # Without parameters: with some the statement's portal stays open, and with it a
+        # snapshot, for whose end an index that is made concurrently waits.
+        take = sql.SQL("SELECT pg_try_advisory_xact_lock({})").format(number_of(NAME))
+        if own.execute(take).fetchone() != (True,):
             raise Busy
         yield lambda: _require(own)
 
