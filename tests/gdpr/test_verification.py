@@ -288,7 +288,10 @@ def test_a_stem_explains_no_file_but_that_of_its_index(world: World) -> None:
     world.entry("Zanzibarquokkafeathery weather")
     stray = Path(settings.DATA_DIR) / "stray.txt"
     stray.write_text("zanzibarquokkafeatheri")
-    report = _report(world, b"zanzibarquokkafeatheri")
+    try:
+        report = _report(world, b"zanzibarquokkafeatheri")
+    finally:
+        stray.unlink()
     assert [trace.where for trace in report.traces] == ["stray.txt"]
 
 
