@@ -19,12 +19,13 @@ def _options(name: str) -> list[str]:
 
 def test_pages_follow_the_length_of_the_vectors(world: World) -> None:
     name = pg_store.partition(world.acme.id)
-    assert _options(name) == ["fillfactor=87"]
-    for dim, option in ((1_024, "fillfactor=80"), (384, "fillfactor=87")):
+    usual, long = (384, "fillfactor=87"), (1_024, "fillfactor=80")
+    for dim, option in (usual, long, usual):
         pg_pages.fit(world.acme.id, dim)
         assert _options(name) == [option]
 
 
 def test_without_a_length_they_stay(world: World) -> None:
+    pg_pages.fit(world.acme.id, 384)
     pg_pages.fit(world.acme.id, None)
     assert _options(pg_store.partition(world.acme.id)) == ["fillfactor=87"]
