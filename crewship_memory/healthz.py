@@ -134,7 +134,7 @@ def free_bytes() -> int:
 
 
 def check_disk() -> None:
-    """Little free space, or a refused write, is a warning; too little is not ready."""
+    """Little free space, or a refused request, is a warning; too little not ready."""
     try:
         free = free_bytes()
     except OSError:

@@ -77,7 +77,7 @@ damage = Damage()
 
 
 class Refusal:
-    """Whether a write was refused a moment ago for want of room, in this process.
+    """Whether a request was refused a moment ago for want of room, in this process.
 
     The disk of a PostgreSQL server cannot be looked at from here.
     """

@@ -237,9 +237,12 @@ class Finder:
     def __len__(self) -> int:
         return len(self._patterns)
 
-    @property
-    def patterns(self) -> frozenset[bytes]:
-        return frozenset(self._patterns)
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the patterns that there are when it begins."""
+        return iter(tuple(self._patterns))
+
+    def __contains__(self, pattern: bytes) -> bool:
+        return pattern in self._patterns
 
     @property
     def longest(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
@@ -148,12 +148,12 @@ def stem_patterns(finder: Finder) -> set[bytes]:
 
 def _stems(finder: Finder) -> Iterator[bytes]:
     """Yield stems of entries with a pattern, then of all."""
-    texts = (pattern.decode(errors="replace") for pattern in finder.patterns)
+    texts = (pattern.decode(errors="replace") for pattern in finder)
     with transaction.atomic(), connection.cursor() as cursor:
         # By the index, however many entries the planner expects.
         cursor.execute("SET LOCAL enable_seqscan = off")
         for word in sorted(text for text in texts if text.isalnum()):
-            if word.encode() not in finder.patterns:
+            if word.encode() not in finder:
                 continue
             cursor.execute(_WITH_STEM, [f"{word}:*"])
             yield from (text.encode() for (text,) in cursor.fetchall())
@@ -216,11 +216,7 @@ def shared_patterns(finder: Finder, known_files: KnownFiles) -> set[bytes]:
     """Return the patterns that occur in what stays; each is dropped once found."""
     patterns: set[bytes] = set()
     # Cheap sources first: mostly no pattern is left for the rows.
-    sources: tuple[Callable[[], Iterator[bytes]], ...] = (
-        *(terms, lambda: files(known_files, finder.longest)),
-        *(bodies, rows),
-    )
-    for source in sources:
+    for source in (terms, lambda: files(known_files, finder.longest), bodies, rows):
         if len(finder):
             patterns |= _patterns_in(source(), finder)
     return patterns

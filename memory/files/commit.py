@@ -8,8 +8,7 @@ intention is deleted. In the database bytes and version are committed together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -68,29 +67,34 @@ def recover(file: MemoryFile) -> None:
             version.delete()
 
 
-@contextmanager
-def in_place(parts: Sequence[str], data: bytes | None) -> Iterator[None]:
-    """Put bytes in place, None removes; take them back when they are not recorded.
+def put(file: MemoryFile, version: MemoryVersion, data: bytes | None) -> None:
+    """Put a version's bytes in place, None removes, and commit the version.
 
-    Else the next access would complete what was answered with an error, and a caller
+    Where that fails the former bytes come back, as far as disk and database let them:
+    else the next access would complete what was answered with an error, and a caller
     who repeats it would have it twice. Rows are taken back by their transaction.
     """
+    parts, text = paths.parts_of(file), (data or b"").decode("utf-8", "replace")
     if bodies.in_database():
         with transaction.atomic():
             _place(parts, data)
             step("rename")
-            yield
+            settle(file, version, text)
         return
     before = paths.file_store().read(parts)
     _place(parts, data)
     step("rename")
     try:
-        yield
+        settle(file, version, text)
     except Exception:
-        # Where the connection broke nobody knows whether they are recorded.
-        if connection.is_usable():
+        # Where the connection broke nobody knows whether the version is committed.
+        if connection.is_usable() and not _is_committed(version):
             _place(parts, before.data if before else None)
         raise
+
+
+def _is_committed(version: MemoryVersion) -> bool:
+    return MemoryVersion.objects.filter(pk=version.pk, committed=True).exists()
 
 
 def _place(parts: Sequence[str], data: bytes | None) -> None:

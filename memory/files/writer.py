@@ -3,7 +3,7 @@
 permit → cap → scan → lock → intention and blob → atomic rename → version, word index
 and journal in one transaction. After a kill between any two steps, the next access to
 the file finds the intention and completes it (the bytes are on disk) or deletes it
-(they are not, and the write was not acknowledged). One that fails changes nothing.
+(they are not, and the write was not acknowledged). One that fails is taken back.
 """
 
 from __future__ import annotations
@@ -287,8 +287,7 @@ def _store(
         file, data, by=by, source=source, note=note, subjects=subjects
     )
     commit.step("intention")
-    with commit.in_place(paths.parts_of(file), data):
-        commit.settle(file, version, (data or b"").decode("utf-8", "replace"))
+    commit.put(file, version, data)
     commit.step("settled")
     return version
 

@@ -5,8 +5,7 @@ chain, and the busier the machine is, the longer. Whoever comes while nobody wai
 the turn opens a group and waits; who comes meanwhile joins it. With the turn the group
 is closed and written in one transaction, in the order of arrival, by the thread that
 opened it: the more wait, the more a turn writes. Nobody returns before that is
-committed. Where it fails, nothing was written, and everybody is to write alone: an
-error meets only its cause.
+committed. Where it fails everybody is to write alone: an error meets only its cause.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class CommitGroups(Generic[Item, Turn]):
         self._open: dict[str, list[_Place[Item]]] = {}
 
     def commit(self, item: Item, queue: str) -> bool:
-        """Write an item together with others and commit; False when nothing was.
+        """Write an item together with others; False where that is not known to be done.
 
         An item that was alone in its group raises what went wrong.
         """

@@ -287,7 +287,6 @@ def _judge(
 
 def _restore_newest_clean(file: MemoryFile, bad: MemoryVersion, by: Actor) -> None:
     """Restore the newest version that passes the scanner, else remove the file."""
-    owner, place = paths.owner_of(file), paths.place_of(file)
     note = f"version {bad.number} held by a rescan"
     for old in versions.log(file):
         if not old.sha256 or old.sha256 == bad.sha256:
@@ -297,9 +296,7 @@ def _restore_newest_clean(file: MemoryFile, bad: MemoryVersion, by: Actor) -> No
         _, judgement = _judge(file, old, text)
         if judgement.action == "allow":
             good = versions.begin(file, data, by=by, source="rescan", note=note)
-            with commit.in_place(owner.parts(place), data):
-                commit.settle(file, good, text)
+            commit.put(file, good, data)
             return
     removal = versions.begin(file, None, by=by, source="rescan", note=note)
-    with commit.in_place(owner.parts(place), None):
-        commit.settle(file, removal, "")
+    commit.put(file, removal, None)

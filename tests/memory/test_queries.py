@@ -260,7 +260,7 @@ def test_an_entry_knows_its_neighbours_in_the_chain(world: World) -> None:
     assert queries.entry_place(first_of_all).previous is None
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="about SQLite's planner")
+@pytest.mark.sqlite
 def test_a_rare_word_costs_no_walk_through_the_workspace(
     full: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,7 +275,7 @@ def test_a_rare_word_costs_no_walk_through_the_workspace(
     assert list(rows()) == rare
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="about SQLite's planner")
+@pytest.mark.sqlite
 def test_warnings_and_errors_are_counted_in_their_own_index(world: World) -> None:
     world.entry("Run broke", entry_type="run.failed", severity=Severity.ERROR)
     actor = world.actor("operator")

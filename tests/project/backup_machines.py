@@ -88,7 +88,10 @@ class Machine:
     def run(self, *args: str) -> tuple[int, str, str]:
         """Run Python with arguments; return exit code, output and errors."""
         process = self._popen(*args)
-        out, err = process.communicate()
+        try:
+            out, err = process.communicate(timeout=waiting.LIMIT_SECONDS)
+        finally:
+            process.kill()
         return process.returncode, out, err
 
     def act(self, *args: str) -> Any:

@@ -190,6 +190,18 @@ def test_one_restore_at_a_time_into_a_database(
         assert first.execute(mark).fetchone() == (None,)
 
 
+@pytest.mark.django_db
+def test_the_lock_of_a_restore_holds_no_snapshot() -> None:
+    """Whoever makes an index concurrently waits for the end of each."""
+    sql = (
+        "SELECT state, backend_xmin FROM pg_stat_activity"
+        " WHERE query LIKE 'SELECT pg_try_advisory_xact_lock%'"
+    )
+    with target_lock.held(connection), connection.cursor() as cursor:
+        cursor.execute(sql)
+        assert cursor.fetchall() == [("idle in transaction", None)]
+
+
 def test_a_database_that_is_away_is_an_error_that_commands_know(
     tmp_path: Path,
 ) -> None:

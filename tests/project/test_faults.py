@@ -144,6 +144,19 @@ def has_all_vectors(postgres: OwnPostgres) -> bool:
     return bool(rows(postgres, sql) == [(0,)])
 
 
+def url_of_all(machines: Machines) -> str:
+    """Start web, worker and clock; return the address of the first."""
+    url = machines.web()
+    machines.worker()
+    machines.clock()
+    machines.until_web_answers()
+    return url
+
+
+def all_run(machines: Machines) -> bool:
+    return all(machines.is_running(name) for name in ("web", "worker", "clock"))
+
+
 def readiness(url: str) -> dict[str, Any]:
     return dict(httpx.get(f"{url}/readyz", timeout=waiting.LIMIT_SECONDS).json())
 
@@ -151,17 +164,13 @@ def readiness(url: str) -> dict[str, Any]:
 def test_nothing_acknowledged_is_lost_and_nothing_has_to_be_started_again(
     machines: Machines, postgres: OwnPostgres, shared_world: World
 ) -> None:
-    url = machines.web()
-    machines.worker()
-    machines.clock()
-    machines.until_web_answers()
+    url = url_of_all(machines)
     with Agents(url, shared_world.tokens["ada"]) as agents:
         agents.until_more("2xx")
         postgres_is_killed_and_comes_back(agents, postgres, url)
         redis_is_killed_and_comes_back(agents, machines, url)
     waiting.until(lambda: has_all_vectors(postgres))
-    for name in ("web", "worker", "clock"):
-        assert machines.is_running(name)
+    assert all_run(machines)
     all_is_there_once(agents, postgres)
 
 
@@ -227,10 +236,7 @@ def disk(postgres: OwnPostgres) -> Iterator[SmallDisk]:
 def test_a_full_disk_of_postgresql_keeps_reads_and_takes_writes_once_there_is_room(
     disk: SmallDisk, machines: Machines, postgres: OwnPostgres, shared_world: World
 ) -> None:
-    url = machines.web()
-    machines.worker()
-    machines.clock()
-    machines.until_web_answers()
+    url = url_of_all(machines)
     with Agents(url, shared_world.tokens["ada"]) as agents:
         agents.until_more("2xx")
         disk.fill()
@@ -244,8 +250,7 @@ def test_a_full_disk_of_postgresql_keeps_reads_and_takes_writes_once_there_is_ro
     assert {status for _, status in statuses} == {"2xx", "507"}
     assert ("recall", "507") not in statuses
     waiting.until(lambda: has_all_vectors(postgres))
-    for name in ("web", "worker", "clock"):
-        assert machines.is_running(name)
+    assert all_run(machines)
     all_is_there_once(agents, postgres)
     # A write has no key: one that is answered with an error was not done.
     assert {versions(postgres)[sha] for sha in agents.written} == {1}

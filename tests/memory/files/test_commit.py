@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import OperationalError
 
 from memory.files import commit, paths, reconcile, versions, writer
+from memory.journal import append as journal
 from memory.models import Installation, JournalEntry, MemoryFile
 from memory.stored_files.store import RootLost
 from tests.memory.files import kit
@@ -119,6 +120,22 @@ def test_a_write_that_fails_changes_nothing(
     kit.append(world, "two")
     texts = [versions.read(version) for version in versions.log(kit.row(world))]
     assert texts == [b"one\ntwo", b"one"]
+
+
+def test_what_fails_after_the_commit_takes_nothing_back(shared_world: World) -> None:
+    kit.write(shared_world, "one")
+
+    def failing(**_: Any) -> None:
+        message = "a listener failed"
+        raise RuntimeError(message)
+
+    journal.entry_appended.connect(failing)
+    try:
+        with pytest.raises(RuntimeError):
+            kit.append(shared_world, "two")
+    finally:
+        journal.entry_appended.disconnect(failing)
+    assert kit.on_disk(shared_world).read_text() == "one\ntwo"
 
 
 def _remove(world: World) -> None:
