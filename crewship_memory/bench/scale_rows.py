@@ -25,6 +25,7 @@ from crewship_memory.bench.dataset import BenchWorkspace
 from crewship_memory.bench.scale_topics import DIM, Floats, Topics
 from episodic.index import importance, policy
 from episodic.models import IndexState, State
+from episodic.vectors import pg_pages
 from memory import workspace_numbers
 from memory.journal import append, head
 from memory.models import Agent, ChainHead
@@ -86,6 +87,7 @@ def fill(
     The agents write them in turn, some of a thread at a time.
     """
     topics = Topics(seed)
+    pg_pages.fit(workspace.workspace_id, DIM)
     IndexState.objects.get_or_create(
         workspace_id=workspace.workspace_id,
         defaults={"policy_version": policy.VERSION},
