@@ -10,7 +10,7 @@ import re
 from functools import reduce
 from operator import or_
 
-from memory.scanner import lexicon, registry, sentences
+from memory.scanner import concepts, lexicon, registry, sentences
 from memory.scanner.model import Family, Rule
 
 _BITS_OF = lexicon.LEXICON.bits
@@ -39,6 +39,8 @@ _SIGN_BITS = {
 }
 # A token that is not a plain word: it has to be split before phrases are looked up.
 _NOT_A_WORD = _KEY << 1
+# From this bit on: what the words may stand for in each language.
+_CONCEPTS = _NOT_A_WORD.bit_length()
 # Literals without signs are found word by word, the others in the whole text.
 _WORDLIKE = re.compile(r" ?[a-z0-9'-]+ ?")
 _WITH_SIGNS = tuple(item for item in _BITS.items() if not _WORDLIKE.fullmatch(item[0]))
@@ -89,6 +91,7 @@ def _word_bits(word: str) -> int:
                 mask |= bit
     if sum(map(str.isdigit, word)) >= _MIN_DIGITS or word[:2] == "0x":
         mask |= _BITS_OF["ACCTNO"]
+    mask |= concepts.possible(word) << _CONCEPTS
     return mask | (_BITS_OF["KEYFILE"] if word in _KEY_WORDS else 0)
 
 
@@ -103,6 +106,11 @@ def _token_masks(tokens: list[str]) -> list[int]:
         words = dict(zip(hashes, tokens, strict=True))
         memory.update((number, _mask(words[number])) for number in fresh)
     return list(map(memory.__getitem__, hashes))
+
+
+def concepts_in(mask: int) -> int:
+    """The concepts of each language in a sentence's bits; any, where these are -1."""
+    return mask >> _CONCEPTS
 
 
 def literals_with_signs(text: str) -> int:

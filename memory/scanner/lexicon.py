@@ -8,10 +8,10 @@ independent of language and their cost proportional to the number of words.
 from __future__ import annotations
 
 import re
-import unicodedata
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from memory.scanner.folding import folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,22 +50,6 @@ _ELISION = re.compile(r"(?:l|d|qu|dell|all|nell|dall|sull|un|c|n|s|j|m|t)'(?=\w)
 _MIN_PREFIX = 2
 
 
-def fold(text: str) -> str:
-    """Lower case without accents for alphabets where accents are optional."""
-    folded = unicodedata.normalize("NFKC", text).lower()
-    if folded.isascii():
-        return folded
-    return "".join(_fold_char(char) for char in folded)
-
-
-@lru_cache(maxsize=8192)
-def _fold_char(char: str) -> str:
-    base = unicodedata.normalize("NFD", char)[0]
-    if base == "\u0131":
-        return "i"
-    return base if ord(base) < 0x530 else char
-
-
 # First word → second word → the phrases that begin so: words, open end, character.
 Rows = tuple[tuple[tuple[str, ...], bool, str], ...]
 Phrases = dict[str, dict[str, Rows]]
@@ -97,7 +81,7 @@ def _entries() -> dict[str, set[str]]:
         if concept == "TELL" and language != "en":
             names |= {"REVEAL", "REVEALF"}
         for phrase in phrases.split(", "):
-            table.setdefault(fold(phrase.strip()), set()).update(names)
+            table.setdefault(folded(phrase.strip()), set()).update(names)
     return table
 
 

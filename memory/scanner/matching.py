@@ -7,7 +7,15 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.scanner import context, gate, lexicon, registry, sentences
+from memory.scanner import (
+    combinations,
+    concepts,
+    context,
+    gate,
+    lexicon,
+    registry,
+    sentences,
+)
 from memory.scanner.model import Family, Hit, Rule
 
 if TYPE_CHECKING:
@@ -76,6 +84,11 @@ _EXPRESSIONS = tuple(
     for rule in registry.RULES
     if rule.expressions and rule.family is not Family.SECRETS
 )
+_COMBINATIONS = tuple(
+    combinations.parse(rule, line)
+    for rule in registry.RULES
+    for line in rule.combinations
+)
 _NEG = re.compile(f"[{re.escape(lexicon.LEXICON.classes['NEG'])}]")
 _REPORTED = frozenset(lexicon.LEXICON.classes["IMPERSON"])
 _QUESTIONS = frozenset(lexicon.LEXICON.classes["QHOW"])
@@ -128,6 +141,14 @@ def _raw_hits(text: str) -> Iterator[Hit]:
     elsewhere = gate.literals_with_signs(text)
     masks = gate.masks(text)
     bounds: list[tuple[int, int]] = []
+    if concepts.is_unspaced(text):
+        bounds = sentences.bounds(text)
+    combined = [
+        number
+        for number, mask in enumerate(masks)
+        if combinations.may_match(gate.concepts_in(mask), _COMBINATIONS)
+        or (bounds and concepts.is_unspaced(text[slice(*bounds[number])]))
+    ]
     if sentences.has_cjk(text):
         bounds = sentences.bounds(text)
         # Every rule tries a sentence whose words are not separated by blanks.
@@ -141,12 +162,17 @@ def _raw_hits(text: str) -> Iterator[Hit]:
         if (phrases := _possible(mask))
     ]
     spans = _spans([mask | elsewhere for mask in masks], text)
-    if not candidates and not spans:
+    if not candidates and not spans and not combined:
         return
     bounds = bounds or sentences.bounds(text)
     for number, phrases in candidates:
         start, end = bounds[number]
         yield from _in_sentence(start, text[start:end], phrases)
+    for number in combined:
+        start, end = bounds[number]
+        for match in combinations.find(text[start:end], _COMBINATIONS):
+            factor = _combination_factor(match)
+            yield Hit(match.rule, start + match.start, start + match.end, factor)
     for expression, first, last in spans:
         start, end = bounds[first][0], bounds[last][1]
         yield from _search(expression, start, text[start:end])
@@ -224,6 +250,13 @@ def _search(expression: _Expression, offset: int, part: str) -> Iterator[Hit]:
             start = match.start()
             if not (starts_word and start and part[start - 1].isalnum()):
                 yield Hit(expression.rule, offset + start, offset + match.end())
+
+
+def _combination_factor(match: combinations.Match) -> float:
+    factor = 1.0
+    if match.rule.negatable and match.is_negated:
+        factor = context.NEGATION_FACTOR
+    return factor * context.REPORT_FACTOR if match.is_reported else factor
 
 
 def _sentence_factor(rule: Rule, chars: str, first: int) -> float:

@@ -89,7 +89,8 @@ class Verdict:
 class Rule:
     """A rule with its explanation, a text on which it fires and one on which not.
 
-    `phrases` are patterns over concepts. `expressions` are regular expressions over
+    `combinations` are concepts that stand together, in any language; see
+    combinations.py. `phrases` are patterns over concepts of the older word list. `expressions` are regular expressions over
     the folded text; one literal of `needs` and one of `also` must be near before they
     are tried. Every match of an expression contains one literal of `contains`, if any
     are given; they only save time, so they are left out of the version. A rule with
@@ -103,6 +104,7 @@ class Rule:
     why: str
     fires: str
     quiet: str
+    combinations: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     expressions: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()

@@ -7,11 +7,11 @@ characters disappear; the original text is never replaced by the result.
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import replace
 from functools import lru_cache
 
 from memory.scanner import invisible, segment
+from memory.scanner.folding import fold_char, folded
 from memory.scanner.views import Piece, View, beyond_ascii, replaced
 
 # Letters of other scripts that pass for a Latin one. Written as code points so that
@@ -48,39 +48,11 @@ _LOOKALIKES = {
     ord(char): letter for letter, chars in _SIMILAR.items() for char in chars
 }
 _BORROWED = frozenset(map(chr, _LOOKALIKES))
-# Words in a script of their own where accents are optional lose them.
-_LAST_FOLDED = 0x530
 _WORD = re.compile(r"[^\W\d_]{3,40}")
-_APOSTROPHES = "\u2018\u2019\u02bc\u00b4"
 _LATIN = re.compile("[a-z]")
 _MIN_WORD, _MIN_WHOLE, _FEW_CHARS = 4, 5, 24
-_NEGATIVE = ((0x1F150, 0x1F169), (0x1F170, 0x1F189), (0x1F130, 0x1F149))
 _REGIONAL = re.compile("[\U0001f1e6-\U0001f1ff](?: ?[\U0001f1e6-\U0001f1ff]){2,}")
 _APART = re.compile("[\U0001f1e6-\U0001f1ff](?: [\U0001f1e6-\U0001f1ff]){3,}")
-
-
-@lru_cache(maxsize=16384)
-def fold_char(char: str) -> str:
-    """What rules read for one character; empty for an invisible one."""
-    code = ord(char)
-    if invisible.ANY.match(char):
-        return ""
-    for first, last in _NEGATIVE:
-        if first <= code <= last:
-            return chr(97 + code - first)
-    folded = unicodedata.normalize("NFKC", char).lower()
-    return "".join(_base(part) for part in folded)
-
-
-def _base(char: str) -> str:
-    if char in _APOSTROPHES:
-        return "'"
-    base = unicodedata.normalize("NFD", char)[0]
-    if 0x300 <= ord(char) < 0x370:
-        return ""
-    if ord(base) == 0x131:
-        return "i"
-    return base if ord(base) < _LAST_FOLDED else char
 
 
 def normalise(view: View) -> View:
@@ -163,8 +135,3 @@ def flag_letters(text: str) -> View | None:
         parts.append((" ".join(segment.segment(run)), *match.span()))
     pieces = replaced(text, parts, lambda rest: rest.translate(letters))
     return View(text).derive(pieces, kind="flag_letters")
-
-
-def folded(text: str) -> str:
-    """The folded form of a short text, without offsets."""
-    return text.lower() if text.isascii() else "".join(map(fold_char, text))

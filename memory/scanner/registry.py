@@ -15,7 +15,7 @@ from typing import Any
 from memory.scanner.model import Family, Rule, Severity
 
 _FOLDER = Path(__file__).parent
-_LISTS = ("phrases", "expressions", "needs", "also", "contains")
+_LISTS = ("combinations", "phrases", "expressions", "needs", "also", "contains")
 
 
 def _rule(family: Family, row: dict[str, Any]) -> Rule:
@@ -42,7 +42,8 @@ def _version() -> str:
     digest = hashlib.sha256()
     for rule in RULES:
         digest.update(repr(rule).encode())
-    digest.update((_FOLDER / "lexicon.txt").read_bytes())
+    for path in (_FOLDER / "lexicon.txt", *sorted(_FOLDER.glob("languages/*.toml"))):
+        digest.update(path.read_bytes())
     return "1." + digest.hexdigest()[:10]
 
 

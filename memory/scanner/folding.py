@@ -1,0 +1,58 @@
+"""The form of a text in which words are compared, character by character."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+from typing import Final
+
+from memory.scanner import invisible
+
+# Alphabets before this one write accents that many people leave out.
+_LAST_FOLDED: Final = 0x530
+_APOSTROPHES: Final = "\u2018\u2019\u02bc\u00b4"
+# White letters on a dark ground.
+_NEGATIVE: Final = ((0x1F150, 0x1F169), (0x1F170, 0x1F189), (0x1F130, 0x1F149))
+# What Arabic, Persian, Urdu and Hindi writers use in either form, or leave out.
+_VARIANTS: Final = {
+    **dict.fromkeys("\u0623\u0625\u0622\u0671", "\u0627"),
+    **dict.fromkeys("\u0649\u06cc", "\u064a"),
+    "\u0629": "\u0647",
+    "\u06a9": "\u0643",
+    "\u0640": "",
+    "\u093c": "",
+    "\u0901": "\u0902",
+}
+_VOWEL_SIGNS: Final = ((0x300, 0x36F), (0x64B, 0x652), (0x670, 0x670))
+
+
+@lru_cache(maxsize=16384)
+def fold_char(char: str) -> str:
+    """What rules read for one character; empty for an invisible one."""
+    code = ord(char)
+    if invisible.ANY.match(char):
+        return ""
+    for first, last in _NEGATIVE:
+        if first <= code <= last:
+            return chr(97 + code - first)
+    compatible = unicodedata.normalize("NFKC", char).lower()
+    return "".join(_base(part) for part in compatible)
+
+
+def _base(char: str) -> str:
+    code = ord(char)
+    if char in _APOSTROPHES:
+        return "'"
+    if any(first <= code <= last for first, last in _VOWEL_SIGNS):
+        return ""
+    if char in _VARIANTS:
+        return _VARIANTS[char]
+    base = unicodedata.normalize("NFD", char)[0]
+    if base == "\u0131":
+        return "i"
+    return base if ord(base) < _LAST_FOLDED else char
+
+
+def folded(text: str) -> str:
+    """The folded form of a text, without offsets."""
+    return text.lower() if text.isascii() else "".join(map(fold_char, text))
