@@ -37,6 +37,7 @@ _TOKENS = re.compile(
 )
 _IS_UNSPACED = re.compile(f"[{_UNSPACED_CHARS}]")
 _HEAD: Final = 3
+_TAIL_HEAD, _SHORTEST_COMPOUND = 4, 10
 _GAP: Final = ".."
 # What stands among the tokens for a sign, and for what is no word.
 SIGN: Final = ""
@@ -50,6 +51,8 @@ class Part(NamedTuple):
     text: str
     is_open: bool
     is_loose: bool = False
+    # The last part of a compound: Systemanweisung for anweisung.
+    is_tail: bool = False
 
 
 class Phrase(NamedTuple):
@@ -112,6 +115,7 @@ class _Tables:
     def __init__(self) -> None:
         self.words: dict[str, int] = {}
         self.prefixes: dict[str, list[tuple[str, int]]] = {}
+        self.tails: dict[str, list[tuple[str, bool, int]]] = {}
         self.phrases: dict[str, list[Phrase]] = {}
         self.open_phrases: dict[str, list[Phrase]] = {}
         self.chars: dict[str, list[Phrase]] = {}
@@ -134,6 +138,9 @@ class _Tables:
             head = first.text[:_HEAD] if first.is_open else first.text
             table.setdefault(head, []).append(phrase)
             self._add_word(self.keys, self.open_keys, _key(parts), mask)
+        elif first.is_tail:
+            row = first.text, first.is_open, mask
+            self.tails.setdefault(first.text[:_TAIL_HEAD], []).append(row)
         else:
             self._add_word(self.words, self.prefixes, first, mask)
 
@@ -162,9 +169,9 @@ def _parts(form: str) -> tuple[Part, ...]:
             is_loose = True
             continue
         words = _WORDS.findall(piece)
-        is_open = piece.endswith("*")
+        is_open, is_tail = piece.endswith("*"), piece.startswith("*")
         for word in words:
-            parts.append(Part(word, is_open and word is words[-1], is_loose))
+            parts.append(Part(word, is_open and word is words[-1], is_loose, is_tail))
             is_loose = False
     return tuple(parts)
 
@@ -225,12 +232,26 @@ def _matching(
     return mask
 
 
+def _tails(word: str) -> int:
+    """What the last part of a compound stands for."""
+    mask = 0
+    if len(word) >= _SHORTEST_COMPOUND:
+        for place in range(2, len(word) - _TAIL_HEAD):
+            for tail, is_open, concepts in _TABLES.tails.get(
+                word[place : place + _TAIL_HEAD], ()
+            ):
+                rest = word[place:]
+                if rest == tail or (is_open and rest.startswith(tail)):
+                    mask |= concepts
+    return mask
+
+
 def possible(word: str) -> int:
     """What the word may stand for, alone or as the longest word of a phrase."""
     mask = 0
     for part in _elided(word):
         mask |= _matching(part, _TABLES.words, _TABLES.prefixes)
-        mask |= _matching(part, _TABLES.keys, _TABLES.open_keys)
+        mask |= _matching(part, _TABLES.keys, _TABLES.open_keys) | _tails(part)
     return mask
 
 
@@ -260,7 +281,7 @@ def _word(token: str) -> Word:
             memory = _memory[0] = {}
         mask = 0
         for part in _elided(token):
-            mask |= _matching(part, _TABLES.words, _TABLES.prefixes)
+            mask |= _matching(part, _TABLES.words, _TABLES.prefixes) | _tails(part)
         known = Word(tuple(_meanings(mask)), tuple(_phrases(token)))
         known = memory[number] = known if any(known) else _NOTHING
     return known
