@@ -17,17 +17,20 @@ from memory.scanner import concepts
 from memory.scanner.concepts import Occurrence, Sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from memory.scanner.model import Rule
 
 _WITHIN: Final = 10
+_MAX_KNOWN: Final = 1 << 15
 # How far from the head of a clause an order may stand, and from what announces it.
 _HEAD, _ANNOUNCED = 2, 3
 _NEGATED, _REPORTED = 3, 8
 _ANNOUNCES: Final = concepts.BITS["must"]
 # A language counts in a sentence of which it explains this share of the best one's words.
 _EXPLAINED: Final = 0.6
+# Where a language knows so many concepts, others need half as many.
+_MANY: Final = 6
 
 
 class Term(NamedTuple):
@@ -73,40 +76,65 @@ def parse(rule: Rule, line: str) -> Combination:
     return Combination(rule, tuple(terms), absent, within)
 
 
-def may_match(mask: int, combinations: Sequence[Combination]) -> bool:
-    """Whether a sentence with these concepts can hold one of the combinations."""
-    for place in range(len(concepts.LANGUAGES)):
-        own = concepts.of_language(mask, place)
-        if own & (own - 1) and any(_has_all(own, item) for item in combinations):
-            return True
-    return False
-
-
 def _has_all(mask: int, combination: Combination) -> bool:
-    for term in combination.terms:
+    """Whether concepts of one language hold each term and no absent one."""
+    for term in combination.terms:  # noqa: SIM110  (a generator costs as much as it saves)
         if not term.mask & mask:
             return False
     return True
 
 
-def find(text: str, combinations: Sequence[Combination]) -> Iterator[Match]:
-    """Every combination that a folded sentence holds."""
-    sentence = concepts.read(text)
-    explained = {
-        language: len({item.start for item in items})
-        for language, items in sentence.occurrences.items()
-    }
-    least = max(explained.values(), default=0) * _EXPLAINED
+class Combinations:
+    """All lines of all rules, with a quick answer to which a sentence can hold."""
+
+    def __init__(self, lines: Iterable[Combination]) -> None:
+        self._lines = tuple(lines)
+        self._known: dict[int, tuple[Combination, ...]] = {}
+
+    def of(self, mask: int) -> tuple[Combination, ...]:
+        """Those that concepts of one language allow."""
+        known = self._known.get(mask)
+        if known is None:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.clear()
+            known = tuple(line for line in self._lines if _has_all(mask, line))
+            self._known[mask] = known
+        return known
+
+    def languages(self, mask: int) -> tuple[str, ...]:
+        """The languages in which a sentence with these concepts can hold one."""
+        if mask < 0:
+            return concepts.LANGUAGES
+        masks = []
+        while mask:
+            masks.append(mask & concepts.OF_ONE)
+            mask >>= concepts.WIDTH
+        # One concept alone is no combination.
+        most = max(map(int.bit_count, masks), default=0)
+        least = most // 2 if most >= _MANY else 1
+        return tuple(
+            language
+            for own, language in zip(masks, concepts.LANGUAGES, strict=False)
+            if own.bit_count() >= least and self.of(own)
+        )
+
+
+def find(
+    text: str, languages: Collection[str], combinations: Combinations
+) -> Iterator[Match]:
+    """Every combination that a folded sentence holds in one of the languages."""
+    sentence = concepts.read(text, languages)
+    least = max(sentence.explained.values(), default=0) * _EXPLAINED
     for language, items in sentence.occurrences.items():
         is_unspaced = language in concepts.UNSPACED
-        if explained[language] < least and not is_unspaced:
+        if not is_unspaced and sentence.explained.get(language, 0) < least:
             continue
         every = reduce(or_, (item.concepts for item in items))
-        for combination in combinations:
-            if _has_all(every, combination) and not combination.absent & every:
-                reader = _Reader(text, sentence, language, items)
-                if match := reader.match(combination):
-                    yield match
+        possible = combinations.of(every)
+        reader = _Reader(text, sentence, language, items) if possible else None
+        for combination in possible:
+            if not combination.absent & every and (match := reader.match(combination)):
+                yield match
 
 
 class _Reader:

@@ -17,7 +17,7 @@ from memory.scanner.folding import folded
 from memory.scanner.views import beyond_ascii
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 FOLDER: Final = Path(__file__).parent / "languages"
 # Concepts of no list: they are read from the shape of a word.
@@ -77,6 +77,8 @@ class Sentence(NamedTuple):
     tokens: tuple[str, ...]
     places: tuple[tuple[int, int], ...]
     occurrences: dict[str, list[Occurrence]]
+    # Language → how many words it knows; words of unspaced scripts are not counted.
+    explained: dict[str, int]
 
 
 _FILES = {
@@ -95,12 +97,12 @@ NAMES: Final = (*SHAPES, *sorted({name for row in _LISTS.values() for name in ro
 BITS: Final = {name: 1 << number for number, name in enumerate(NAMES)}
 # A mask has the concepts of each language side by side.
 WIDTH: Final = len(NAMES)
-_OF_ONE = (1 << WIDTH) - 1
+OF_ONE: Final = (1 << WIDTH) - 1
 
 
 def of_language(mask: int, place: int) -> int:
     """The concepts of one language in a mask."""
-    return mask >> WIDTH * place & _OF_ONE
+    return mask >> WIDTH * place & OF_ONE
 
 
 def is_unspaced(text: str) -> bool:
@@ -203,13 +205,17 @@ Meaning = tuple[str, int]
 
 
 class Word(NamedTuple):
-    """What is known of a word: its meanings, and the phrases it may begin."""
+    """What is known of a word: its meanings, and the phrases it may begin.
+
+    Those whose second word is certain are found by it.
+    """
 
     meanings: tuple[Meaning, ...]
-    phrases: tuple[Phrase, ...]
+    by_second: dict[str, list[Phrase]]
+    other_phrases: list[Phrase]
 
 
-_NOTHING = Word((), ())
+_NOTHING = Word((), {}, [])
 _MAX_KNOWN: Final = 1 << 16
 # The hash of a word → what is known of it. Hashes differ in every process and say
 # nothing about the word, so that names of one text are not kept for the next.
@@ -282,14 +288,20 @@ def _word(token: str) -> Word:
         mask = 0
         for part in _elided(token):
             mask |= _matching(part, _TABLES.words, _TABLES.prefixes) | _tails(part)
-        known = Word(tuple(_meanings(mask)), tuple(_phrases(token)))
+        known = Word(tuple(_meanings(mask)), {}, [])
+        for phrase in _phrases(token):
+            second = phrase.parts[1]
+            if second.is_open or second.is_loose:
+                known.other_phrases.append(phrase)
+            else:
+                known.by_second.setdefault(second.text, []).append(phrase)
         known = memory[number] = known if any(known) else _NOTHING
     return known
 
 
 # ── Sentences ──────────────────────────────────────────────────────────────────
-def read(text: str) -> Sentence:
-    """Return what the words of a folded sentence stand for."""
+def read(text: str, languages: Collection[str]) -> Sentence:
+    """Return what the words of a folded sentence stand for in some languages."""
     tokens: list[str] = []
     places: list[tuple[int, int]] = []
     shapes: list[Occurrence] = []
@@ -300,21 +312,27 @@ def read(text: str) -> Sentence:
             shapes.append(Occurrence(place, place + 1, BITS[kind]))
         tokens.append(_STANDS_FOR.get(kind, match.group()))
         places.append(match.span())
-    by_language: dict[str, list[Occurrence]] = {}
+    by_language: dict[str, list[Occurrence]] = {name: [] for name in languages}
+    explained: dict[str, int] = {}
+    followers = [*tokens[1:], SIGN]
     for start, token in enumerate(tokens):
-        word = _word(token)
-        for language, concepts in word.meanings:
-            occurrence = Occurrence(start, start + 1, concepts)
-            by_language.setdefault(language, []).append(occurrence)
-        for phrase in word.phrases:
+        meanings, by_second, phrases = _word(token)
+        for language, concepts in meanings:
+            explained[language] = explained.get(language, 0) + 1
+            if language in by_language:
+                by_language[language].append(Occurrence(start, start + 1, concepts))
+        if followers[start] in by_second:
+            phrases = [*by_second[followers[start]], *phrases]
+        for phrase in phrases:
+            if phrase.language not in by_language:
+                continue
             if end := _end(phrase.parts, tokens, start + 1):
                 occurrence = Occurrence(start, end, phrase.concept)
-                by_language.setdefault(phrase.language, []).append(occurrence)
-    for occurrences in by_language.values():
-        occurrences += shapes
+                by_language[phrase.language].append(occurrence)
+    occurrences = {name: [*items, *shapes] for name, items in by_language.items() if items}
     if is_unspaced(text):
-        by_language.update(_unspaced(text))
-    return Sentence(tuple(tokens), tuple(places), by_language)
+        occurrences.update(_unspaced(text))
+    return Sentence(tuple(tokens), tuple(places), occurrences, explained)
 
 
 def _end(parts: Sequence[Part], tokens: Sequence[str], at: int) -> int:

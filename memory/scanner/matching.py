@@ -84,7 +84,7 @@ _EXPRESSIONS = tuple(
     for rule in registry.RULES
     if rule.expressions and rule.family is not Family.SECRETS
 )
-_COMBINATIONS = tuple(
+_COMBINATIONS = combinations.Combinations(
     combinations.parse(rule, line)
     for rule in registry.RULES
     for line in rule.combinations
@@ -143,12 +143,13 @@ def _raw_hits(text: str) -> Iterator[Hit]:
     bounds: list[tuple[int, int]] = []
     if concepts.is_unspaced(text):
         bounds = sentences.bounds(text)
-    combined = [
-        number
-        for number, mask in enumerate(masks)
-        if combinations.may_match(gate.concepts_in(mask), _COMBINATIONS)
-        or (bounds and concepts.is_unspaced(text[slice(*bounds[number])]))
-    ]
+    combined: list[tuple[int, tuple[str, ...]]] = []
+    for number, mask in enumerate(masks):
+        languages = _COMBINATIONS.languages(gate.concepts_in(mask))
+        if bounds and concepts.is_unspaced(text[slice(*bounds[number])]):
+            languages = (*languages, *concepts.UNSPACED)
+        if languages:
+            combined.append((number, languages))
     if sentences.has_cjk(text):
         bounds = sentences.bounds(text)
         # Every rule tries a sentence whose words are not separated by blanks.
@@ -168,9 +169,10 @@ def _raw_hits(text: str) -> Iterator[Hit]:
     for number, phrases in candidates:
         start, end = bounds[number]
         yield from _in_sentence(start, text[start:end], phrases)
-    for number in combined:
+    for number, languages in combined:
         start, end = bounds[number]
-        for match in combinations.find(text[start:end], _COMBINATIONS):
+        part = text[start:end]
+        for match in combinations.find(part, languages, _COMBINATIONS):
             factor = _combination_factor(match)
             yield Hit(match.rule, start + match.start, start + match.end, factor)
     for expression, first, last in spans:
