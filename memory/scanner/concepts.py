@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FOLDER: Final = Path(__file__).parent / "languages"
 # Concepts of no list: they are read from the shape of a word.
-SHAPES: Final = ("link", "mail", "number")
+SHAPES: Final = ("link", "mail", "number", "record")
 # Languages without blanks between words, and how many characters make about one word.
 UNSPACED: Final = {"zh": 2, "ja": 3, "th": 5}
 _UNSPACED_CHARS = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff"
@@ -33,6 +33,7 @@ _WORDS = re.compile(_WORD)
 _TOKENS = re.compile(
     rf"(?P<link>https?://\S{{1,300}})|(?P<mail>[\w.+-]{{1,64}}@[\w.-]{{3,120}})"
     rf"|(?P<number>[a-z]{{2}}\d{{2}}(?: ?[a-z\d]{{4}}){{3,7}}(?![a-z])|\d{{4}}(?:[ -]?\d{{4}}){{2,4}})"
+    rf"|(?P<record>(?:(?<![a-z])(?:ids?|nr|no|num|number)|n[\u00ba\u00b0]|\u2116)[ .:#]{{0,3}}[a-z]{{0,4}}-?\d{{3,24}})"
     rf"|(?P<code>[^\W_]+(?:_[^\W_]+)+)|(?P<word>{_WORD})|(?P<sign>[,:;(\[>\"\u3001\uff0c\uff1a])"
 )
 _IS_UNSPACED = re.compile(f"[{_UNSPACED_CHARS}]")

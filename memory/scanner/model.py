@@ -16,6 +16,7 @@ class Family(StrEnum):
     ROLE_PLAY = "role_play"
     HIDDEN_TEXT = "hidden_text"
     SECRETS = "secrets"
+    POLICY = "policy"
 
 
 class Severity(StrEnum):
