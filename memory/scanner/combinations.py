@@ -9,6 +9,7 @@ once for all.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -31,6 +32,14 @@ _ANNOUNCES: Final = concepts.BITS["must"]
 _EXPLAINED: Final = 0.6
 # Where a language knows so many concepts, others need half as many.
 _MANY: Final = 6
+
+
+# More tokens than any phrase of the word lists has.
+_LONGEST: Final = 40
+
+
+def _start(item: Occurrence) -> int:
+    return item.start
 
 
 class Term(NamedTuple):
@@ -143,7 +152,9 @@ class _Reader:
     def __init__(
         self, text: str, sentence: Sentence, language: str, items: Sequence[Occurrence]
     ) -> None:
-        self._text, self._sentence, self._items = text, sentence, items
+        self._text, self._sentence = text, sentence
+        self._items = sorted(items, key=_start)
+        self._by_term: dict[Term, list[Occurrence]] = {}
         self._unit = concepts.UNSPACED.get(language, 0)
         self._place = concepts.VERB_PLACES[language]
         self._length = len(text) if self._unit else len(sentence.tokens)
@@ -163,12 +174,29 @@ class _Reader:
         return None
 
     def _frequency(self, term: Term) -> int:
-        return sum(1 for item in self._items if item.concepts & term.mask)
+        return len(self._candidates(term))
 
-    def _candidates(self, term: Term) -> Iterator[Occurrence]:
-        for item in self._items:
-            if item.concepts & term.mask and (not term.is_order or self._is_order(item)):
-                yield item
+    def _candidates(self, term: Term) -> list[Occurrence]:
+        """The occurrences of a term, in order; looked up once a sentence."""
+        candidates = self._by_term.get(term)
+        if candidates is None:
+            candidates = self._by_term[term] = [
+                item
+                for item in self._items
+                if item.concepts & term.mask
+                and (not term.is_order or self._is_order(item))
+            ]
+        return candidates
+
+    def _between(
+        self, items: list[Occurrence], first: int, last: int
+    ) -> list[Occurrence]:
+        """Those that start from ``first`` on and before ``last``.
+
+        Only they can be near, so that a sentence of any length costs little.
+        """
+        begin = bisect_left(items, first, key=_start)
+        return items[begin : bisect_left(items, last, begin, key=_start)]
 
     def _nearest(
         self, term: Term, chosen: Sequence[Occurrence], within: int
@@ -177,7 +205,8 @@ class _Reader:
         first = min(item.start for item in chosen)
         last = max(item.end for item in chosen)
         best: tuple[int, Occurrence] | None = None
-        for item in self._candidates(term):
+        candidates = self._candidates(term)
+        for item in self._between(candidates, last - reach, first + reach):
             if any(item.start < other.end and other.start < item.end for other in chosen):
                 continue
             size = max(last, item.end) - min(first, item.start)
@@ -213,7 +242,7 @@ class _Reader:
         reach = _ANNOUNCED * (self._unit or 1)
         return any(
             other.concepts & _ANNOUNCES and 0 <= item.start - other.end < reach
-            for other in self._items
+            for other in self._before(item.start, reach)
         )
 
     def _result(self, rule: Rule, chosen: Sequence[Occurrence]) -> Match:
@@ -236,5 +265,10 @@ class _Reader:
     def _has_before(self, name: str, at: int, words: int) -> bool:
         bit, reach = concepts.BITS.get(name, 0), words * (self._unit or 1)
         return any(
-            item.concepts & bit and 0 <= at - item.end < reach for item in self._items
+            item.concepts & bit and 0 <= at - item.end < reach
+            for item in self._before(at, reach)
         )
+
+    def _before(self, at: int, reach: int) -> list[Occurrence]:
+        """What may end within some tokens before a place."""
+        return self._between(self._items, at - reach - _LONGEST, at)

@@ -34,7 +34,7 @@ _TOKENS = re.compile(
     rf"(?P<link>https?://\S{{1,300}})|(?P<mail>[\w.+-]{{1,64}}@[\w.-]{{3,120}})"
     rf"|(?P<number>[a-z]{{2}}\d{{2}}(?: ?[a-z\d]{{4}}){{3,7}}(?![a-z])|\d{{4}}(?:[ -]?\d{{4}}){{2,4}})"
     rf"|(?P<record>(?:(?<![a-z])(?:ids?|nr|no|num|number)|n[\u00ba\u00b0]|\u2116)[ .:#]{{0,3}}[a-z]{{0,4}}-?\d{{3,24}})"
-    rf"|(?P<code>[^\W_]+(?:_[^\W_]+)+)|(?P<word>{_WORD})|(?P<sign>[,:;(\[>\"\u3001\uff0c\uff1a])"
+    rf"|(?P<code>(?<![^\W_])[^\W_]++(?:_[^\W_]++)+)|(?P<word>{_WORD})|(?P<sign>[,:;(\[>\"\u3001\uff0c\uff1a])"
 )
 _IS_UNSPACED = re.compile(f"[{_UNSPACED_CHARS}]")
 _HEAD: Final = 3

@@ -7,6 +7,7 @@ JSON and texts that are one single quotation get no discount.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
 _FENCE = re.compile(r"```.{0,4000}?```", re.DOTALL)
@@ -22,6 +23,12 @@ _CUES = re.compile(
     r"vulnerab|exploit|exfiltration|red.team|test case|owasp|social engineering|regex"
 )
 _CUE_BEFORE, _CUE_AFTER, _WHOLE_TEXT = 220, 120, 0.8
+_PARAGRAPH, _MARK, _REACH, _LONGEST_LINK = "\n\n", 3, 70, 300
+# Attributes that a reader of the page sees or a machine reads; any in a tag.
+_ATTRIBUTE = re.compile(
+    r"(?:<[a-z][^<>]{0,60}\s[\w:-]{1,24}|\b(?:alt|title|content|placeholder|label|value"
+    r"|description|summary|caption|aria-[a-z]{1,20}|data-[a-z-]{1,20}))=\Z"
+)
 _MANY_CUES, _DENSE, _DENSE_PER = 2, 3, 1500
 # Words joined by brackets and quotes are code, not a sentence.
 _SYNTAX = re.compile(
@@ -34,45 +41,94 @@ NEGATION_FACTOR, QUESTION_FACTOR, REPORT_FACTOR = 0.2, 0.55, 0.5
 
 
 class Quotations(NamedTuple):
-    """Where quotations lie in one view; computed once, used for every hit."""
+    """Where quotations and cues lie in one view; computed once, used for every hit."""
 
     text: str
     is_about_attacks: bool
     quotes: tuple[tuple[int, int], ...]
     fences: tuple[tuple[int, int], ...]
+    # Where each cue starts and ends.
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def cues_near(self, start: int, end: int) -> int:
+        """How many cues stand before and after a hit, in its own paragraph."""
+        text = self.text
+        first = max(0, start - _CUE_BEFORE)
+        first = max(first, text.rfind(_PARAGRAPH, first, start) + 1)
+        last = end + _CUE_AFTER
+        paragraph_end = text.find(_PARAGRAPH, end, last)
+        last = paragraph_end if paragraph_end >= 0 else last
+        before = bisect_right(self.ends, start) - bisect_left(self.starts, first)
+        after = bisect_right(self.ends, last) - bisect_left(self.starts, end)
+        return max(before, 0) + max(after, 0)
+
+    def holds(self, start: int, end: int) -> bool:
+        """Whether a span lies in a quotation or in a block of code."""
+        return any(_is_inside(spans, start, end) for spans in (self.quotes, self.fences))
+
+
+def _is_inside(spans: tuple[tuple[int, int], ...], start: int, end: int) -> bool:
+    place = bisect_right(spans, start, key=_first) - 1
+    return place >= 0 and end <= spans[place][1]
+
+
+def _first(span: tuple[int, int]) -> int:
+    return span[0]
 
 
 def survey(text: str) -> Quotations:
     """Return the quotations; none in JSON, nor when one covers the whole text."""
     fences = _spans(_FENCE, text) if "```" in text else ()
+    cues = _spans(_CUES, text)
+    places = tuple(start for start, _ in cues), tuple(end for _, end in cues)
     if _JSON_KEY.search(text) and text.lstrip()[:1] in ("{", "["):
-        return Quotations(text, is_about_attacks=False, quotes=(), fences=())
+        return Quotations(text, False, (), (), *places)
+    head_end = _front_matter_end(text)
     quotes = tuple(
-        (start, end)
-        for start, end in _spans(_QUOTES, text)
-        if not _JSON_KEY.search(text[max(0, start - 70) : start])
+        span for span in _spans(_QUOTES, text) if not _is_value(text, *span, head_end)
     )
     size = len(text.strip())
-    is_about_attacks = len(_CUES.findall(text)) > _DENSE * (1 + size // _DENSE_PER)
+    is_about_attacks = len(cues) > _DENSE * (1 + size // _DENSE_PER)
     if any(end - start >= _WHOLE_TEXT * size for start, end in (*quotes, *fences)):
-        return Quotations(text, is_about_attacks, quotes=(), fences=())
-    return Quotations(text, is_about_attacks, quotes, fences)
+        return Quotations(text, is_about_attacks, (), (), *places)
+    return Quotations(text, is_about_attacks, quotes, fences, *places)
 
 
 def _spans(pattern: re.Pattern[str], text: str) -> tuple[tuple[int, int], ...]:
     return tuple(match.span() for match in pattern.finditer(text))
 
 
+def _front_matter_end(text: str) -> int:
+    """Where the block of keys and values at the head of a page ends; 0 without one."""
+    if not text.startswith("---\n"):
+        return 0
+    end = text.find("\n---", _MARK)
+    return end if end >= 0 else 0
+
+
+def _is_value(text: str, start: int, end: int, head_end: int) -> bool:
+    """Whether the quotes belong to the markup: a value, an attribute, a link title.
+
+    Such a text is not somebody's words that the page repeats.
+    """
+    before = text[start - 1 : start]
+    if before == "=":
+        return _ATTRIBUTE.search(text, max(0, start - _REACH), start) is not None
+    if text[end : end + 1] == ")" and before.isspace():
+        place = text.rfind("](", max(0, start - _LONGEST_LINK), start)
+        return place >= 0 and len(text[place:start].split()) == 1
+    if start < head_end and text[end : end + 1] in ("\n", ",", "]"):
+        return True
+    return _JSON_KEY.search(text, max(0, start - _REACH), start) is not None
+
+
 def weigh(quotations: Quotations, start: int, end: int, *, is_phrase: bool) -> float:
     """The factor of a hit that is quoted or announced as a mention (an example)."""
-    text = quotations.text
-    before = text[max(0, start - _CUE_BEFORE) : start].rpartition("\n\n")[2]
-    after = text[end : end + _CUE_AFTER].partition("\n\n")[0]
-    cues = len(_CUES.findall(before)) + len(_CUES.findall(after))
-    quoted = (*quotations.quotes, *quotations.fences)
-    if any(first <= start and end <= last for first, last in quoted):
+    cues = quotations.cues_near(start, end)
+    if quotations.holds(start, end):
         return _QUOTED_AND_ANNOUNCED if cues else _QUOTED
-    if is_phrase and _SYNTAX.search(text[start:end]):
+    if is_phrase and _SYNTAX.search(quotations.text[start:end]):
         return _QUOTED_AND_ANNOUNCED
     if cues >= _MANY_CUES:
         return _QUOTED_AND_ANNOUNCED

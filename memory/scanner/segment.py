@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from memory.scanner.lexicon import LEXICON
@@ -20,7 +21,7 @@ _PHRASE_WORDS = frozenset(
 )
 _SINGLE = frozenset(word for word in LEXICON.words if word.isascii())
 KNOWN_WORDS = frozenset(COMMON | _SINGLE | _PHRASE_WORDS)
-_LONGEST, _MAX_RUN, _LONE = 16, 600, frozenset("ai")
+_LONGEST, _MAX_RUN, _HEAD, _LONE = 16, 600, 2, frozenset("ai")
 _UNKNOWN_COST, _WORD_COST = 3.0, 1.0
 
 
@@ -29,19 +30,33 @@ def is_known(word: str) -> bool:
     return word in KNOWN_WORDS
 
 
+def _sizes_by_head() -> dict[str, tuple[int, ...]]:
+    """The first two letters of words → how long words are that begin so."""
+    sizes: dict[str, set[int]] = {}
+    for word in KNOWN_WORDS:
+        if _HEAD <= len(word) <= _LONGEST:
+            sizes.setdefault(word[:_HEAD], set()).add(len(word))
+    return {head: tuple(sorted(group)) for head, group in sizes.items()}
+
+
+_SIZES = _sizes_by_head()
+
+
 def segment(run: str) -> tuple[str, ...]:
     """The cheapest cut of a run of letters into words."""
     run = run[:_MAX_RUN]
-    best: list[tuple[float, int]] = [(0.0, 0)]
-    for end in range(1, len(run) + 1):
-        choices = [(best[end - 1][0] + _UNKNOWN_COST, end - 1)]
-        for start in range(max(0, end - _LONGEST), end):
-            word = run[start:end]
-            if word in KNOWN_WORDS and (len(word) > 1 or word in _LONE):
-                choices.append((best[start][0] + _WORD_COST, start))
-        best.append(min(choices))
+    size = len(run)
+    best: list[tuple[float, int]] = [(0.0, 0), *[(math.inf, 0)] * size]
+    for start in range(size):
+        cost = best[start][0]
+        lone_cost = _WORD_COST if run[start] in _LONE else _UNKNOWN_COST
+        best[start + 1] = min(best[start + 1], (cost + lone_cost, start))
+        for length in _SIZES.get(run[start : start + _HEAD], ()):
+            end = start + length
+            if end <= size and run[start:end] in KNOWN_WORDS:
+                best[end] = min(best[end], (cost + _WORD_COST, start))
     words: list[str] = []
-    end = len(run)
+    end = size
     while end:
         start = best[end][1]
         words.append(run[start:end])
