@@ -14,7 +14,7 @@ import re
 import urllib.parse
 from typing import TYPE_CHECKING
 
-from memory.scanner import segment
+from memory.scanner import bases, segment
 from memory.scanner.views import apart
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from memory.scanner.views import View
 
-MAX_DEPTH = 2
+MAX_DEPTH = 3
 MAX_GROWTH = 4
 _MIN_ESCAPES, _MIN_MARKED, _MIN_PLAIN = 3, 4, 12
 _MIN_LETTERS, _MIN_PRINTABLE, _MIN_READABLE = 0.6, 0.97, 0.3
@@ -36,6 +36,8 @@ _BASE64_MARKS = bytes(0x41 if code in _SIGNS64 else 0x20 for code in range(256))
 _BASE64_RUN, _BASE64_LINE = b"A" * 16, b"A" * 40
 _DASH_MARKS = bytes(0x41 if chr(code) in ".-/ _|?" else 0x20 for code in range(256))
 _DASH_RUN = b"A" * 24
+_FILLED_MARKS = bytes(0x41 if 0x20 < code < 0x7F else 0x20 for code in range(256))
+_FILLED_RUN = b"A" * 25
 _WRAPPED = re.compile(
     r"(?:[A-Za-z0-9+/]{40,100}\r?\n){1,400}[A-Za-z0-9+/]{1,100}={0,2}"
 )
@@ -46,7 +48,7 @@ _HEX = re.compile(
     r"[2-7][0-9a-fA-F][ ,:]{0,2}(?:(?:[2-7][0-9a-fA-F]|0[aAdD9])[ ,:]{0,2}){7,}"
 )
 _HEX_MARKED = re.compile(r"(?:(?:0x|\\x)[0-9a-fA-F]{2}[ ,:]{0,2}){4,}")
-_NUMBERS = re.compile(r"[0-9][0-9a-fA-F ,:;]{15}")
+_NUMBERS = re.compile(r"[0-9][0-9a-fA-Fo ,:;]{15}")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _ENTITY = re.compile(r"(?:&(?:#[0-9]{2,7}|#[xX][0-9a-fA-F]{2,6}|[a-zA-Z]{2,8});)+")
 _ONE_ESCAPE = re.compile(
@@ -67,6 +69,16 @@ _MORSE_TABLE = dict(
         strict=True,
     )
 )
+# What a code can decode to that is a code itself.
+_AGAIN = re.compile(
+    r"[A-Za-z0-9+/_-]{16,}={0,2}|[0-9a-fA-Fx ,:;\\]{20,}|[.\-/ ]{24,}|<~[!-uz\s]{10,}~>"
+    r"|(?:%[0-9a-fA-F]{2}|&#x?[0-9a-fA-F]{2,6};|\\u[0-9a-fA-F]{4}|[A-Za-z0-9 ]){8,}"
+)
+
+
+def is_code(text: str) -> bool:
+    """Whether a decoded text is nothing but a code again."""
+    return _AGAIN.fullmatch(text.strip()) is not None
 
 
 def readable(text: str) -> bool:
@@ -90,7 +102,7 @@ def _runs(
     parts = [
         (decoded, *match.span())
         for match in matches
-        if readable(decoded := decode(match.group()))
+        if readable(decoded := decode(match.group())) or is_code(decoded)
     ]
     if parts:
         yield view.derive(apart(parts), kind=kind)
@@ -203,9 +215,24 @@ def decode(view: View) -> Iterator[View]:
         yield from _runs(view, _HEX.finditer(text), _from_hex, "hex")
         yield from _runs(view, _BINARY.finditer(text), _from_binary, "binary")
         yield from _runs(view, _DECIMAL.finditer(text), _from_decimal, "decimal")
+        yield from _runs(view, bases.OCTAL.finditer(text), bases.from_octal, "octal")
     yield from _prefixed_encodings(view)
+    yield from _large_alphabets(view, marked)
     if _DASH_RUN in _marked(text, _DASH_MARKS):
         yield from _runs(view, _MORSE.finditer(text), _from_morse, "morse")
+
+
+def _large_alphabets(view: View, marked: bytes) -> Iterator[View]:
+    """Encodings in 58 or 85 signs; the text holds a run of them, without a blank."""
+    text = view.text
+    if _BASE64_RUN in marked:
+        runs = bases.BASE58.finditer(text)
+        yield from _runs(view, runs, bases.from_base58, "base58")
+    if _FILLED_RUN in _marked(text, _FILLED_MARKS):
+        runs = bases.BASE85.finditer(text)
+        yield from _runs(view, runs, bases.from_base85, "base85")
+        runs = bases.ASCII85.finditer(text)
+        yield from _runs(view, runs, bases.from_ascii85, "ascii85")
 
 
 def _prefixed_encodings(view: View) -> Iterator[View]:

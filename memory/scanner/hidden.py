@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 
 # Kinds that are not used by accident, and kinds that ordinary data uses.
 GAMES = frozenset(
-    "rot13 cipher reversed leetspeak spaced morse binary flag_letters decimal".split()
+    "rot13 cipher reversed leetspeak spaced morse binary flag_letters decimal octal "
+    "turned pig_latin".split()
 )
 CODES = frozenset(
-    "base64 base32 ascii85 hex escape escape_letters url_letters html_letters".split()
+    "base64 base32 base58 base85 ascii85 hex escape escape_letters url_letters "
+    "html_letters".split()
 )
 SILENT = frozenset({"url", "html", "plain", "spread", "lookalike", "split"})
 _MIN_WORDS, _LONG, _MIN_LONG = 3, 5, 2
