@@ -10,7 +10,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from memory.scanner import segment, split
+from memory.scanner import rearranged, respelled, segment, split
 from memory.scanner.views import apart, beyond_ascii
 
 if TYPE_CHECKING:
@@ -27,7 +27,14 @@ _MARKERS = (
     "list "
     "everything anything rule directive guidelines bank account invoice customer admin "
     "user users answer text word words secrets key delete run other only without about "
-    "when whenever each been was has our they who how can their first repeat".split()
+    "when whenever each been was has our they who how can their first repeat "
+    # The same in Spanish, Italian, French, Portuguese and German.
+    "ignora olvida todas todos instrucciones anteriores muestra clave para usuario "
+    "dimentica istruzioni precedenti tutte questo ogni senza utente deve della "
+    "oublie toutes les votre sans vous cette utilisateur "
+    "esqueca regras instrucoes sem voce senha "
+    "vergiss alles alle nicht keine regeln anweisungen bisherigen vorherigen sind ist "
+    "haben hast sie die der und eine ignoriere jetzt passwort benutzer antworte".split()
 )
 _WORD = re.compile(r"[a-z]{1,255}")
 _MIN_MARKERS, _MIN_SHARE = 2, 0.12
@@ -49,6 +56,8 @@ _SNAKE = {
 }
 _LETTERS_ONLY = bytes(code if chr(code) in _LETTERS else 0x20 for code in range(256))
 _ONE_LETTER = bytes(0x20 if code == 0x20 else 0x61 for code in range(256))
+# Whole sentences are joined by this sign only, with their stops and numbers.
+_SNAKE["_"] = re.compile(r"[^\s_]{1,20}(?:_[^\s_]{1,20}){3,80}")
 _SNAKE_INSIDE = {
     sign: re.compile(
         rf"\{sign}(?<=[a-z]\{sign})[a-z]{{1,20}}\{sign}[a-z]{{1,20}}\{sign}[a-z]"
@@ -85,6 +94,9 @@ def _marker_table() -> dict[str, str]:
         table.setdefault(word[::-1], "reversed")
         for shift in range(26):
             table.setdefault(_shift(word, shift), f"shift{-shift % 26}")
+    for word in _MARKERS:
+        for shift in range(26):
+            table.setdefault(_shift(word, shift)[::-1], f"backward{-shift % 26}")
     honest = segment.KNOWN_WORDS | _REAL_WORDS
     return {key: cipher for key, cipher in table.items() if key not in honest}
 
@@ -110,6 +122,8 @@ def undo(view: View) -> Iterator[View]:
     if max(sizes, default=0) >= _MIN_GLUED:
         yield from _glued(view, letters)
     yield from split.undo(view)
+    yield from rearranged.undo(view)
+    yield from respelled.undo(view, words)
 
 
 def _substitution(view: View, words: list[str]) -> Iterator[View]:
@@ -121,9 +135,11 @@ def _substitution(view: View, words: list[str]) -> Iterator[View]:
         markers = {word for word in words if _TABLE.get(word) == cipher}
         for start, end in _enciphered(view.text, cipher, markers):
             source = view.text[start:end]
-            if cipher != "reversed":
+            if cipher[:5] == "shift":
                 parts.append((_shift(source, int(cipher[5:])), start, end))
                 continue
+            if cipher[:8] == "backward":
+                source = _shift(source, int(cipher[8:]))
             parts.append((source[::-1], start, end))
             if end - start <= _MAX_REVERSED:
                 flipped = " ".join(word[::-1] for word in source.split())

@@ -200,6 +200,19 @@ def _build() -> _Tables:
 _TABLES = _build()
 
 
+def vocabulary(language: str | None = None) -> frozenset[str]:
+    """Every word of one list or of all; those of open forms as they stand."""
+    lists = (_LISTS[language],) if language else _LISTS.values()
+    return frozenset(
+        word
+        for forms in lists
+        for row in forms.values()
+        for form in row
+        for word in form.replace("*", "").split()
+        if word.isascii() and word.isalpha()
+    )
+
+
 # ── Words ──────────────────────────────────────────────────────────────────────
 # A language and the concepts a word has there.
 Meaning = tuple[str, int]

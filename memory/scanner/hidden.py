@@ -30,7 +30,7 @@ CODES = frozenset(
     "base64 base32 base58 base85 ascii85 hex escape escape_letters url_letters "
     "html_letters".split()
 )
-SILENT = frozenset({"url", "html", "plain", "spread", "lookalike", "split"})
+SILENT = frozenset({"url", "html", "plain", "spread", "lookalike", "split", "respelled"})
 _MIN_WORDS, _LONG, _MIN_LONG = 3, 5, 2
 # From this many words on it is no accident.
 _MIN_SENTENCE, _KNOWN_CHARS, _MIN_KNOWN, _MIN_READABILITY = 8, 4, 3, 0.6

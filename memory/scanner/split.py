@@ -25,6 +25,7 @@ _EMPTY = re.compile(
 _CONCATENATED = re.compile(r"[\"']\s{0,4}\+\s{0,4}[\"']")
 _BETWEEN = re.compile(r"(?<=[a-z0-9])[^\w\s'@/:=-]{1,4}(?=[a-z0-9])")
 _EMPHASIS = re.compile(r"[*_~`]{1,3}(?=\w)|(?<=\w)[*_~`]{1,3}")
+_HYPHENATED = re.compile(r"(?<=[a-z])-\n[ \t>#*/]{0,8}(?=[a-z])")
 _ONE_WORD = re.compile(r"(?:[^\s\w']{0,2}[a-z']{1,20}[^\s\w']{0,3}\n){5,200}")
 # English has a blank every six letters or so.
 _SPARSE, _STARS = 14, 2
@@ -43,6 +44,10 @@ def undo(view: View) -> Iterator[View]:
         yield from _without(view, _EMPTY)
     if "+" in text and ('"' in text or "'" in text):
         yield from _without(view, _CONCATENATED)
+    if "-\n" in text:
+        parts = [("", *match.span()) for match in _HYPHENATED.finditer(text)]
+        if parts:
+            yield view.with_parts(parts, kind=KIND)
     if text.count("\n") >= _LEAST_LINES:
         yield from _unwrapped(view)
         if text.count("\n") * _SPARSE > len(text):

@@ -1,0 +1,225 @@
+"""Words that no list has and that become known ones: cut, transposed, without vowels.
+
+The text with the known words is scanned like any other; nothing is held for the
+spelling alone.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from operator import add
+from typing import TYPE_CHECKING
+
+from memory.scanner import concepts, segment
+from memory.scanner.views import apart
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from memory.scanner.views import Piece, View
+
+KIND = "respelled"
+_VOWELS = frozenset("aeiou")
+_NO_VOWELS = str.maketrans("", "", "aeiou")
+_SHORTEST, _LONGEST, _SHORTEST_JOINED, _MOST = 5, 24, 6, 60
+_LEAST_BARE, _BARE_SHARE = 4, 0.4
+_LEAST_PIG, _PIG_SHARE, _CLUSTER = 3, 0.25, 3
+_WORD = re.compile(r"[a-z]{1,255}")
+# What very short words without vowels stand for.
+_SHORT_WORDS = {
+    skeleton: word
+    for word, skeleton in (
+        pair.split(":")
+        for pair in (
+            "you:y me:m to:t is:s of:f in:n and:nd are:r be:b do:d my:my the:th it:t "
+            "all:ll any:ny your:yr our:r have:hv has:hs were:wr was:ws will:wll not:nt "
+            "with:wth from:frm this:ths that:tht what:wht now:nw new:nw user:sr "
+            "above:bv tell:tll give:gv rules:rls say:sy only:nly key:ky"
+        ).split()
+    )
+}
+# Neighbours that hardly any text has but one whose words stand in reversed order.
+_BACKWARD = {
+    f"{first}{second}": (first, second)
+    for firsts, seconds in (
+        (
+            "the an your my our every",
+            "of to in on for from with by and is are was were ignore forget disregard "
+            "reveal tell give send follow obey you me",
+        ),
+        ("all any previous prior", "ignore forget disregard override reveal delete"),
+        ("instructions rules directions guidelines", "previous prior all system"),
+        ("me", "tell give send show"),
+        ("prompt", "system"),
+        ("everything anything", "ignore forget disregard delete reveal"),
+    )
+    for first in firsts.split()
+    for second in seconds.split()
+}
+# Words that are spelled as they should be.
+_ORDINARY = segment.KNOWN_WORDS | concepts.vocabulary()
+_WHOLE = frozenset(word for word in _ORDINARY if len(word) >= _SHORTEST_JOINED)
+_PAIRS = _WHOLE.union(_BACKWARD)
+
+
+def undo(view: View, words: list[str]) -> Iterator[View]:
+    """Views in which unknown words are known ones; ``words`` are those of the view."""
+    if view.kind == KIND:
+        return
+    pairs = _PAIRS.intersection(map(add, words, words[1:]))
+    if pairs:
+        yield from _in_order(view, pairs)
+    unknown_words = set(words).difference(_ORDINARY)
+    parts = _joined(view, words, pairs) if pairs else []
+    plain = {word: known for word in unknown_words if (known := transposed(word))}
+    if parts or plain:
+        yield from _with_words(view, parts, plain)
+    bare = [word for word in unknown_words if _VOWELS.isdisjoint(word[1:])]
+    if len(bare) >= _LEAST_BARE:
+        yield from _with_vowels(view)
+    if sum(word[-2:] == "ay" for word in unknown_words) >= _LEAST_PIG:
+        yield from _from_pig_latin(view)
+
+
+# ── Order ──────────────────────────────────────────────────────────────────────
+def _in_order(view: View, pairs: Collection[str]) -> Iterator[View]:
+    """Lines with such neighbours, their words from the last to the first."""
+    neighbours = [_BACKWARD[pair] for pair in pairs if pair in _BACKWARD]
+    if not neighbours:
+        return
+    either = "|".join(f"{first}[^a-z]{{1,3}}{second}" for first, second in neighbours)
+    parts: list[Piece] = []
+    end = 0
+    for match in re.finditer(rf"\b(?:{either})\b", view.text):
+        if match.start() < end:
+            continue
+        start = view.text.rfind("\n", end, match.start()) + 1
+        start = max(start, end)
+        place = view.text.find("\n", match.end())
+        end = place if place >= 0 else len(view.text)
+        parts.append((" ".join(view.text[start:end].split()[::-1]), start, end))
+    if parts:
+        yield view.derive(apart(parts), kind=KIND)
+
+
+# ── Words cut by a blank, and with letters in another order ────────────────────
+def _joined(view: View, words: list[str], pairs: Collection[str]) -> list[Piece]:
+    """Two pieces that are a known word together, and of which one is none alone."""
+    halves = {
+        (first, second)
+        for first, second in zip(words, words[1:], strict=False)
+        if first + second in pairs
+        and first + second in _WHOLE
+        and not (first in _ORDINARY and second in _ORDINARY)
+    }
+    if not halves:
+        return []
+    either = "|".join(f"{first} {second}" for first, second in sorted(halves)[:_MOST])
+    return [
+        (match.group().replace(" ", ""), *match.span())
+        for match in re.finditer(rf"\b(?:{either})\b", view.text)
+    ]
+
+
+def _signature(word: str) -> str:
+    return word[0] + word[-1] + "".join(sorted(word[1:-1]))
+
+
+@cache
+def _by_signature() -> dict[str, str]:
+    """The first and last letter and the others in order → the known word."""
+    words = sorted(word for word in _ORDINARY if len(word) >= _SHORTEST)
+    return {_signature(word): word for word in (*words, *sorted(segment.KNOWN_WORDS))}
+
+
+@lru_cache(maxsize=16384)
+def transposed(word: str) -> str:
+    """The known word with the same letters, the inner ones in another order."""
+    if not _SHORTEST <= len(word) <= _LONGEST:
+        return ""
+    return _by_signature().get(_signature(word), "")
+
+
+def _with_words(
+    view: View, parts: list[Piece], plain: dict[str, str]
+) -> Iterator[View]:
+    ends = {end for _, _, end in parts} | {start for _, start, _ in parts}
+    if plain:
+        either = "|".join(sorted(plain, key=len, reverse=True)[:_MOST])
+        parts = parts + [
+            (plain[match.group()], *match.span())
+            for match in re.finditer(rf"\b(?:{either})\b", view.text)
+            if ends.isdisjoint(match.span())
+        ]
+    if parts:
+        parts.sort(key=lambda part: part[1])
+        yield view.with_parts(parts, kind=KIND)
+
+
+# ── Words without their vowels ─────────────────────────────────────────────────
+@cache
+def _by_consonants() -> dict[str, str]:
+    """The consonants of a word → the word; what orders are made of comes first."""
+    table = dict(_SHORT_WORDS)
+    for word in (*_english(), *sorted(segment.COMMON)):
+        bare = word[1:].translate(_NO_VOWELS)
+        for skeleton in (word[0].translate(_NO_VOWELS) + bare, word[0] + bare):
+            if len(skeleton) > 1:
+                table.setdefault(skeleton, word)
+    return table
+
+
+def _english() -> list[str]:
+    return sorted(concepts.vocabulary("en"), key=len)
+
+
+def _with_vowels(view: View) -> Iterator[View]:
+    """Lines of which most words are consonants that stand for a known word."""
+    table = _by_consonants()
+    parts: list[Piece] = []
+    start = 0
+    for line in view.text.split("\n"):
+        words = _WORD.findall(line)
+        bare = sum(word in table and word not in _ORDINARY for word in words)
+        if bare >= _LEAST_BARE and bare >= _BARE_SHARE * len(words):
+            plain = _WORD.sub(lambda match: table.get(match[0], match[0]), line)
+            parts.append((plain, start, start + len(line)))
+        start += len(line) + 1
+    if parts:
+        yield view.derive(apart(parts), kind=KIND)
+
+
+# ── Words in which the first letters stand last ────────────────────────────────
+@lru_cache(maxsize=4096)
+def _unturned(word: str) -> str:
+    """The word behind one of pig Latin: heta and way are the ends of the and a."""
+    stem = word[:-2]
+    if word[-2:] != "ay" or not stem or word in segment.KNOWN_WORDS:
+        return word
+    choices = [stem[-size:] + stem[:-size] for size in range(1, _CLUSTER + 1)]
+    if stem[-1] in "wyh":
+        choices.insert(0, stem[:-1])
+    choices.append(stem)
+    known_words = (choice for choice in choices if choice in _ORDINARY)
+    return next(known_words, choices[0])
+
+
+def _from_pig_latin(view: View) -> Iterator[View]:
+    parts: list[Piece] = []
+    start = 0
+    for line in view.text.split("\n"):
+        words = _WORD.findall(line)
+        turned = [word for word in words if _unturned(word) != word]
+        if len(turned) >= max(_LEAST_PIG, _PIG_SHARE * len(words)):
+            plain = _WORD.sub(lambda match: _unturned(match[0]), line)
+            parts.append((plain, start, start + len(line)))
+        start += len(line) + 1
+    if parts:
+        yield view.derive(apart(parts), kind="pig_latin")
+
+
+def forget() -> None:
+    """Drop the words kept in memory: they are readable."""
+    transposed.cache_clear()
+    _unturned.cache_clear()
