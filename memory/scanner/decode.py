@@ -226,13 +226,26 @@ def _large_alphabets(view: View, marked: bytes) -> Iterator[View]:
     """Encodings in 58 or 85 signs; the text holds a run of them, without a blank."""
     text = view.text
     if _BASE64_RUN in marked:
-        runs = bases.BASE58.finditer(text)
+        runs = _in_runs(bases.BASE58, text, marked, _BASE64_RUN)
         yield from _runs(view, runs, bases.from_base58, "base58")
-    if _FILLED_RUN in _marked(text, _FILLED_MARKS):
-        runs = bases.BASE85.finditer(text)
+    filled = _marked(text, _FILLED_MARKS)
+    if _FILLED_RUN in filled:
+        runs = _in_runs(bases.BASE85, text, filled, _FILLED_RUN)
         yield from _runs(view, runs, bases.from_base85, "base85")
-        runs = bases.ASCII85.finditer(text)
+        runs = _in_runs(bases.ASCII85, text, filled, _FILLED_RUN)
         yield from _runs(view, runs, bases.from_ascii85, "ascii85")
+
+
+def _in_runs(
+    pattern: re.Pattern[str], text: str, marked: bytes, run: bytes
+) -> Iterator[re.Match[str]]:
+    """The matches that lie in runs of marks, without a look at the rest."""
+    place = marked.find(run)
+    while place >= 0:
+        end = marked.find(b" ", place)
+        end = end if end >= 0 else len(text)
+        yield from pattern.finditer(text, place, end)
+        place = marked.find(run, end)
 
 
 def _prefixed_encodings(view: View) -> Iterator[View]:

@@ -23,6 +23,8 @@ KIND = "respelled"
 _VOWELS = frozenset("aeiou")
 _NO_VOWELS = str.maketrans("", "", "aeiou")
 _SHORTEST, _LONGEST, _SHORTEST_JOINED, _MOST = 5, 24, 6, 60
+# Other orders of the inner letters happen by chance, but not in several words.
+_SWAPPED, _LEAST_MIXED = 2, 3
 _LEAST_BARE, _BARE_SHARE = 4, 0.4
 _LEAST_PIG, _PIG_SHARE, _CLUSTER = 3, 0.25, 3
 _WORD = re.compile(r"[a-z]{1,255}")
@@ -73,6 +75,9 @@ def undo(view: View, words: list[str]) -> Iterator[View]:
     unknown_words = set(words).difference(_ORDINARY)
     parts = _joined(view, words, pairs) if pairs else []
     plain = {word: known for word in unknown_words if (known := transposed(word))}
+    swapped = {word: plain[word] for word in plain if _is_swapped(word, plain[word])}
+    if len(plain) - len(swapped) < _LEAST_MIXED:
+        plain = swapped
     if parts or plain:
         yield from _with_words(view, parts, plain)
     bare = [word for word in unknown_words if _VOWELS.isdisjoint(word[1:])]
@@ -139,6 +144,12 @@ def transposed(word: str) -> str:
     if not _SHORTEST <= len(word) <= _LONGEST:
         return ""
     return _by_signature().get(_signature(word), "")
+
+
+def _is_swapped(word: str, known: str) -> bool:
+    """Whether two neighbours changed places, as in a typing error."""
+    places = [place for place, char in enumerate(word) if char != known[place]]
+    return len(places) == _SWAPPED and places[1] - places[0] == 1
 
 
 def _with_words(
