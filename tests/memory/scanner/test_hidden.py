@@ -99,7 +99,7 @@ def test_letters_written_with_flags_are_read() -> None:
 
 def test_negative_circled_letters_are_folded() -> None:
     text = "".join(chr(0x1F150 + ord(char) - 97) for char in "abc")
-    assert normalise.folded(text) == "abc"
+    assert folding.folded(text) == "abc"
 
 
 def test_decoding_is_bounded_in_depth() -> None:
