@@ -184,7 +184,12 @@ def _combined(
 def _combinations(
     text: str, start: int, end: int, languages: tuple[str, ...]
 ) -> Iterator[Hit]:
+    rules = set()
     for match in combinations.find(text[start:end], languages, _COMBINATIONS):
+        # Several lines of a rule, or several languages, are the same evidence.
+        if match.rule.id in rules:
+            continue
+        rules.add(match.rule.id)
         factor = 1.0
         if match.rule.negatable and match.is_negated:
             factor = context.NEGATION_FACTOR

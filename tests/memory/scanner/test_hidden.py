@@ -13,6 +13,7 @@ from memory import scanner
 from memory.scanner import (
     ciphers,
     decode,
+    folding,
     gate,
     hidden,
     invisible,
