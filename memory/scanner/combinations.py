@@ -27,19 +27,14 @@ _MAX_KNOWN: Final = 1 << 15
 # How far from the head of a clause an order may stand, and from what announces it.
 _HEAD, _ANNOUNCED = 2, 3
 _NEGATED, _REPORTED = 3, 8
-_ANNOUNCES: Final = concepts.BITS["must"]
-# A language counts in a sentence of which it explains this share of the best one's words.
+_ANNOUNCES, _NEGATION, _REPORT = map(
+    concepts.BITS.__getitem__, ("must", "negation", "report")
+)
+# A language counts in a sentence of which it knows this share of the words that the
+# best one knows.
 _EXPLAINED: Final = 0.6
 # Where a language knows so many concepts, others need half as many.
 _MANY: Final = 6
-
-
-# More tokens than any phrase of the word lists has.
-_LONGEST: Final = 40
-
-
-def _start(item: Occurrence) -> int:
-    return item.start
 
 
 class Term(NamedTuple):
@@ -118,7 +113,6 @@ class Combinations:
         while mask:
             masks.append(mask & concepts.OF_ONE)
             mask >>= concepts.WIDTH
-        # One concept alone is no combination.
         most = max(map(int.bit_count, masks), default=0)
         least = most // 2 if most >= _MANY else 1
         return tuple(
@@ -138,137 +132,122 @@ def find(
         is_unspaced = language in concepts.UNSPACED
         if not is_unspaced and sentence.explained.get(language, 0) < least:
             continue
-        every = reduce(or_, (item.concepts for item in items))
-        possible = combinations.of(every)
-        reader = _Reader(text, sentence, language, items) if possible else None
-        for combination in possible:
-            if not combination.absent & every and (match := reader.match(combination)):
-                yield match
+        if not items:
+            continue
+        reader = _Reader(text, sentence, language)
+        yield from filter(None, map(reader.match, combinations.of(reader.concepts)))
 
 
 class _Reader:
     """One sentence read in one language."""
 
-    def __init__(
-        self, text: str, sentence: Sentence, language: str, items: Sequence[Occurrence]
-    ) -> None:
+    def __init__(self, text: str, sentence: Sentence, language: str) -> None:
         self._text, self._sentence = text, sentence
-        self._items = sorted(items, key=_start)
-        self._by_term: dict[Term, list[Occurrence]] = {}
-        self._unit = concepts.UNSPACED.get(language, 0)
-        self._place = concepts.VERB_PLACES[language]
-        self._length = len(text) if self._unit else len(sentence.tokens)
+        self._items = sorted(sentence.occurrences[language])
+        self._starts = [item.start for item in self._items]
+        # A word, or as many characters where there are no blanks.
+        self._unit = concepts.UNSPACED.get(language, 1)
+        self._is_spaced = language not in concepts.UNSPACED
+        self._length = len(sentence.tokens) if self._is_spaced else len(text)
+        self._verb_place = concepts.VERB_PLACES[language]
+        self._orders: dict[Occurrence, bool] = {}
+        self.concepts = reduce(or_, (item.concepts for item in self._items), 0)
 
     def match(self, combination: Combination) -> Match | None:
         """Return the first place where all terms stand near each other."""
+        if combination.absent & self.concepts:
+            return None
         first, *others = sorted(combination.terms, key=self._frequency)
-        for anchor in self._candidates(first):
-            chosen = [anchor]
-            for term in others:
-                nearest = self._nearest(term, chosen, combination.within)
-                if nearest is None:
-                    break
-                chosen.append(nearest)
-            else:
-                return self._result(combination.rule, chosen)
+        for anchor in self._items:
+            if self._is_term(anchor, first):
+                chosen = self._chosen(anchor, others, combination.within)
+                if chosen:
+                    return self._result(combination.rule, chosen)
         return None
 
-    def _frequency(self, term: Term) -> int:
-        return len(self._candidates(term))
-
-    def _candidates(self, term: Term) -> list[Occurrence]:
-        """The occurrences of a term, in order; looked up once a sentence."""
-        candidates = self._by_term.get(term)
-        if candidates is None:
-            candidates = self._by_term[term] = [
-                item
-                for item in self._items
-                if item.concepts & term.mask
-                and (not term.is_order or self._is_order(item))
-            ]
-        return candidates
-
-    def _between(
-        self, items: list[Occurrence], first: int, last: int
+    def _chosen(
+        self, anchor: Occurrence, others: Sequence[Term], within: int
     ) -> list[Occurrence]:
-        """Those that start from ``first`` on and before ``last``.
+        """The occurrences nearest to the anchor, one of each term; [] without one."""
+        chosen = [anchor]
+        for term in others:
+            nearest = self._nearest(term, chosen, within * self._unit)
+            if nearest is None:
+                return []
+            chosen.append(nearest)
+        return chosen
 
-        Only they can be near, so that a sentence of any length costs little.
-        """
-        begin = bisect_left(items, first, key=_start)
-        return items[begin : bisect_left(items, last, begin, key=_start)]
+    def _frequency(self, term: Term) -> int:
+        return sum(1 for item in self._items if item.concepts & term.mask)
+
+    def _is_term(self, item: Occurrence, term: Term) -> bool:
+        return bool(item.concepts & term.mask) and (
+            not term.is_order or self._is_order(item)
+        )
 
     def _nearest(
-        self, term: Term, chosen: Sequence[Occurrence], within: int
+        self, term: Term, chosen: Sequence[Occurrence], reach: int
     ) -> Occurrence | None:
-        reach = within * (self._unit or 1)
         first = min(item.start for item in chosen)
         last = max(item.end for item in chosen)
-        best: tuple[int, Occurrence] | None = None
-        candidates = self._candidates(term)
-        for item in self._between(candidates, last - reach, first + reach):
-            if any(item.start < other.end and other.start < item.end for other in chosen):
-                continue
+        best, smallest = None, reach + 1
+        start = bisect_left(self._starts, last - reach)
+        for item in self._items[start : bisect_left(self._starts, first + reach)]:
             size = max(last, item.end) - min(first, item.start)
-            if size <= reach and (best is None or size < best[0]):
-                best = size, item
-        return best[1] if best else None
+            if (
+                size < smallest
+                and self._is_term(item, term)
+                and not any(_overlap(item, other) for other in chosen)
+            ):
+                best, smallest = item, size
+        return best
 
     def _is_order(self, item: Occurrence) -> bool:
         """Whether a verb stands where its language puts the verb of an order."""
-        if self._place != "last" and self._is_first(item):
-            return True
-        return self._place != "first" and self._is_last(item)
+        known = self._orders.get(item)
+        if known is None:
+            known = (self._verb_place != "last" and self._is_first(item)) or (
+                self._verb_place != "first" and self._is_last(item)
+            )
+            self._orders[item] = known
+        return known
 
     def _is_first(self, item: Occurrence) -> bool:
-        unit = self._unit or 1
-        if item.start <= unit or self._is_announced(item):
+        if item.start <= self._unit:
             return True
-        before = range(item.start - _HEAD * unit, item.start)
-        if self._unit:
-            return any(not self._text[place].isalnum() for place in before)
-        tokens = self._sentence.tokens
-        return any(tokens[place] == concepts.SIGN for place in before)
+        if self._has_before(_ANNOUNCES, item.start, _ANNOUNCED):
+            return True
+        before = range(item.start - _HEAD * self._unit, item.start)
+        return any(map(self._is_sign, before))
 
     def _is_last(self, item: Occurrence) -> bool:
-        unit = self._unit or 1
-        if item.end >= self._length - unit:
-            return True
-        if self._unit:
-            return not self._text[item.end].isalnum()
-        return self._sentence.tokens[item.end] == concepts.SIGN
+        return item.end >= self._length - self._unit or self._is_sign(item.end)
 
-    def _is_announced(self, item: Occurrence) -> bool:
-        reach = _ANNOUNCED * (self._unit or 1)
+    def _is_sign(self, place: int) -> bool:
+        if self._is_spaced:
+            return self._sentence.tokens[place] == concepts.SIGN
+        return not self._text[place].isalnum()
+
+    def _has_before(self, concept: int, at: int, words: int) -> bool:
+        """Whether a concept ends not more than some words before a place."""
+        reach = words * self._unit
+        # A phrase of several words begins earlier than it ends.
+        first = bisect_left(self._starts, at - 2 * reach)
         return any(
-            other.concepts & _ANNOUNCES and 0 <= item.start - other.end < reach
-            for other in self._before(item.start, reach)
+            item.concepts & concept and 0 <= at - item.end < reach
+            for item in self._items[first : bisect_left(self._starts, at)]
         )
 
     def _result(self, rule: Rule, chosen: Sequence[Occurrence]) -> Match:
-        first = min(item.start for item in chosen)
-        last = max(item.end for item in chosen)
-        act = chosen[0].start
-        if self._unit:
-            start, end = first, last
-        else:
+        start = first = min(item.start for item in chosen)
+        end = max(item.end for item in chosen)
+        if self._is_spaced:
             places = self._sentence.places
-            start, end = places[first][0], places[last - 1][1]
-        return Match(
-            rule,
-            start,
-            end,
-            self._has_before("negation", act, _NEGATED),
-            self._has_before("report", first, _REPORTED),
-        )
+            start, end = places[first][0], places[end - 1][1]
+        is_negated = self._has_before(_NEGATION, chosen[0].start, _NEGATED)
+        is_reported = self._has_before(_REPORT, first, _REPORTED)
+        return Match(rule, start, end, is_negated, is_reported)
 
-    def _has_before(self, name: str, at: int, words: int) -> bool:
-        bit, reach = concepts.BITS.get(name, 0), words * (self._unit or 1)
-        return any(
-            item.concepts & bit and 0 <= at - item.end < reach
-            for item in self._before(at, reach)
-        )
 
-    def _before(self, at: int, reach: int) -> list[Occurrence]:
-        """What may end within some tokens before a place."""
-        return self._between(self._items, at - reach - _LONGEST, at)
+def _overlap(one: Occurrence, other: Occurrence) -> bool:
+    return one.start < other.end and other.start < one.end

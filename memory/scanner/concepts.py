@@ -9,7 +9,7 @@ look-alikes make no difference.
 from __future__ import annotations
 
 import re
-import tomllib
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -28,14 +28,21 @@ _UNSPACED_CHARS = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff"
 _MARKS = "\u0900-\u0963\u0966-\u097f\u0981-\u09fe"
 _LETTER = rf"(?:[^\W_{_UNSPACED_CHARS}]|[{_MARKS}])"
 _WORD = rf"{_LETTER}+(?:['-]{_LETTER}+)*"
-_WORDS = re.compile(_WORD)
 # Words, addresses, numbers of accounts, names in code, and signs that open a clause.
-_TOKENS = re.compile(
-    rf"(?P<link>https?://\S{{1,300}})|(?P<mail>[\w.+-]{{1,64}}@[\w.-]{{3,120}})"
-    rf"|(?P<number>[a-z]{{2}}\d{{2}}(?: ?[a-z\d]{{4}}){{3,7}}(?![a-z])|\d{{4}}(?:[ -]?\d{{4}}){{2,4}})"
-    rf"|(?P<record>(?:(?<![a-z])(?:ids?|nr|no|num|number)|n[\u00ba\u00b0]|\u2116)[ .:#]{{0,3}}[a-z]{{0,4}}-?\d{{3,24}})"
-    rf"|(?P<code>(?<![^\W_])[^\W_]++(?:_[^\W_]++)+)|(?P<word>{_WORD})|(?P<sign>[,:;(\[>\"\u3001\uff0c\uff1a])"
-)
+_SHAPES = {
+    "link": r"https?://\S{1,300}",
+    "mail": r"[\w.+-]{1,64}@[\w.-]{3,120}",
+    "number": (r"[a-z]{2}\d{2}(?: ?[a-z\d]{4}){3,7}(?![a-z])|\d{4}(?:[ -]?\d{4}){2,4}"),
+    "record": (
+        r"(?:(?<![a-z])(?:ids?|nr|no|num|number)|n[\u00ba\u00b0]|\u2116)"
+        r"[ .:#]{0,3}[a-z]{0,4}-?\d{3,24}"
+    ),
+    "code": r"[^\W_]{1,64}(?:_[^\W_]{1,64})+",
+    "word": _WORD,
+    "sign": r"[,:;(\[>\"\u3001\uff0c\uff1a]",
+}
+# A shape is searched for only where its sign is in the text, which keeps it fast.
+_SIGNS: Final = {"link": "://", "mail": "@", "code": "_"}
 _IS_UNSPACED = re.compile(f"[{_UNSPACED_CHARS}]")
 _HEAD: Final = 3
 _TAIL_HEAD, _SHORTEST_COMPOUND = 4, 10
@@ -52,8 +59,6 @@ class Part(NamedTuple):
     text: str
     is_open: bool
     is_loose: bool = False
-    # The last part of a compound: Systemanweisung for anweisung.
-    is_tail: bool = False
 
 
 class Phrase(NamedTuple):
@@ -82,17 +87,15 @@ class Sentence(NamedTuple):
     explained: dict[str, int]
 
 
-_FILES = {
-    path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
-    for path in sorted(FOLDER.glob("*.toml"))
-}
-# Language → concept → forms.
-_LISTS: dict[str, dict[str, list[str]]] = {
-    language: {name: row["forms"] for name, row in file["words"].items()}
-    for language, file in _FILES.items()
-}
-# Where the verb of an order stands in its clause: first, last or any.
-VERB_PLACES: Final = {language: str(file["verb"]) for language, file in _FILES.items()}
+def _read(path: Path) -> dict[str, list[str]]:
+    """Concept → forms; and where the verb of an order stands: first, last or any."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    rows = (line.partition(": ") for line in lines if not line.startswith("#"))
+    return {name: forms.split(", ") for name, _, forms in rows}
+
+
+_LISTS = {path.stem: _read(path) for path in sorted(FOLDER.glob("*.txt"))}
+VERB_PLACES: Final = {name: lists.pop("verb")[0] for name, lists in _LISTS.items()}
 LANGUAGES: Final = tuple(_LISTS)
 NAMES: Final = (*SHAPES, *sorted({name for row in _LISTS.values() for name in row}))
 BITS: Final = {name: 1 << number for number, name in enumerate(NAMES)}
@@ -112,71 +115,61 @@ def is_unspaced(text: str) -> bool:
 
 
 # ── The lists as tables ────────────────────────────────────────────────────────
+# A form as it is written, its language and its concept.
+Form = tuple[str, str, int]
+# Words and open words by their first letters, each with a mask.
+Heads = dict[str, list[tuple[str, int]]]
+
+
 class _Tables:
-    """Forms by their first word or first letters; open forms by their head."""
+    """Forms by a word or by letters that they begin with."""
 
     def __init__(self) -> None:
         self.words: dict[str, int] = {}
-        self.prefixes: dict[str, list[tuple[str, int]]] = {}
-        self.tails: dict[str, list[tuple[str, bool, int]]] = {}
-        self.phrases: dict[str, list[Phrase]] = {}
-        self.open_phrases: dict[str, list[Phrase]] = {}
+        self.prefixes: Heads = {}
+        # The last parts of compounds; a trailing * is any ending.
+        self.tails: Heads = {}
+        self.phrases: dict[str, list[Form]] = {}
+        self.open_phrases: dict[str, list[Form]] = {}
         self.chars: dict[str, list[Phrase]] = {}
         # What a phrase cannot do without: its longest word.
         self.keys: dict[str, int] = {}
-        self.open_keys: dict[str, list[tuple[str, int]]] = {}
+        self.open_keys: Heads = {}
 
-    def add(self, form: str, language: str, concept: int) -> None:
-        is_unspaced = language in UNSPACED
-        parts = _unspaced_parts(form) if is_unspaced else _parts(form)
-        if not parts:
+    def add(self, form: str, language: str, concept: int, mask: int) -> None:
+        if language in UNSPACED:
+            phrase = Phrase(_unspaced_parts(form), language, concept)
+            self.chars.setdefault(form[0], []).append(phrase)
             return
-        first = parts[0]
-        phrase = Phrase(parts, language, concept)
-        mask = concept << WIDTH * LANGUAGES.index(language)
-        if is_unspaced:
-            self.chars.setdefault(first.text[0], []).append(phrase)
-        elif len(parts) > 1:
-            table = self.open_phrases if first.is_open else self.phrases
-            head = first.text[:_HEAD] if first.is_open else first.text
-            table.setdefault(head, []).append(phrase)
-            self._add_word(self.keys, self.open_keys, _key(parts), mask)
-        elif first.is_tail:
-            row = first.text, first.is_open, mask
-            self.tails.setdefault(first.text[:_TAIL_HEAD], []).append(row)
+        words = form.split()
+        if len(words) > 1:
+            first = words[0]
+            table = self.open_phrases if first.endswith("*") else self.phrases
+            head = first[:-1][:_HEAD] if first.endswith("*") else first
+            table.setdefault(head, []).append((form, language, concept))
+            _add_word(self.keys, self.open_keys, max(words, key=len), mask)
+        elif form.startswith("*"):
+            self.tails.setdefault(form[1 : 1 + _TAIL_HEAD], []).append((form[1:], mask))
         else:
-            self._add_word(self.words, self.prefixes, first, mask)
-
-    @staticmethod
-    def _add_word(
-        words: dict[str, int],
-        prefixes: dict[str, list[tuple[str, int]]],
-        part: Part,
-        mask: int,
-    ) -> None:
-        if part.is_open:
-            prefixes.setdefault(part.text[:_HEAD], []).append((part.text, mask))
-        else:
-            words[part.text] = words.get(part.text, 0) | mask
+            _add_word(self.words, self.prefixes, form, mask)
 
 
-def _key(parts: Sequence[Part]) -> Part:
-    return max(parts, key=lambda part: len(part.text))
+def _add_word(words: dict[str, int], prefixes: Heads, word: str, mask: int) -> None:
+    if word.endswith("*"):
+        prefixes.setdefault(word[:-1][:_HEAD], []).append((word[:-1], mask))
+    else:
+        words[word] = words.get(word, 0) | mask
 
 
-def _parts(form: str) -> tuple[Part, ...]:
+def _phrase(form: Form) -> Phrase:
+    text, language, concept = form
     parts: list[Part] = []
     is_loose = False
-    for piece in form.split():
-        if piece == _GAP:
-            is_loose = True
-            continue
-        words = _WORDS.findall(piece)
-        is_open, is_tail = piece.endswith("*"), piece.startswith("*")
-        for word in words:
-            parts.append(Part(word, is_open and word is words[-1], is_loose, is_tail))
-            is_loose = False
-    return tuple(parts)
+    for word in text.split():
+        if word != _GAP:
+            parts.append(Part(word.rstrip("*"), word.endswith("*"), is_loose))
+        is_loose = word == _GAP
+    return Phrase(tuple(parts), language, concept)
 
 
 def _unspaced_parts(form: str) -> tuple[Part, ...]:
@@ -188,27 +181,25 @@ def _unspaced_parts(form: str) -> tuple[Part, ...]:
     )
 
 
-def _build() -> _Tables:
+@cache
+def _tables() -> _Tables:
+    """The tables; made when the first text is scanned."""
     tables = _Tables()
-    for language, lists in _LISTS.items():
+    for place, (language, lists) in enumerate(_LISTS.items()):
         for name, forms in lists.items():
-            for form in forms:
-                tables.add(folded(form), language, BITS[name])
+            concept = BITS[name]
+            for form in map(folded, forms):
+                tables.add(form, language, concept, concept << WIDTH * place)
     return tables
 
 
-_TABLES = _build()
-
-
-def vocabulary(language: str | None = None) -> frozenset[str]:
-    """Every word of one list or of all; those of open forms as they stand."""
-    lists = (_LISTS[language],) if language else _LISTS.values()
+def vocabulary(*languages: str) -> frozenset[str]:
+    """The words of some lists, in Latin letters; those of open forms as they stand."""
     return frozenset(
         word
-        for forms in lists
-        for row in forms.values()
-        for form in row
-        for word in form.replace("*", "").split()
+        for language in languages or LANGUAGES
+        for forms in _LISTS[language].values()
+        for word in folded(" ".join(forms).replace("*", "")).split()
         if word.isascii() and word.isalpha()
     )
 
@@ -241,9 +232,7 @@ def _elided(word: str) -> Iterable[str]:
     return (word, *word.split("'")) if "'" in word else (word,)
 
 
-def _matching(
-    word: str, words: dict[str, int], prefixes: dict[str, list[tuple[str, int]]]
-) -> int:
+def _matching(word: str, words: dict[str, int], prefixes: Heads) -> int:
     mask = words.get(word, 0)
     for length in range(1, min(_HEAD, len(word)) + 1):
         for prefix, concepts in prefixes.get(word[:length], ()):
@@ -253,25 +242,22 @@ def _matching(
 
 
 def _tails(word: str) -> int:
-    """What the last part of a compound stands for."""
-    mask = 0
+    """What the last part of a compound stands for: Systemanweisung, anweisung."""
+    mask, tails = 0, _tables().tails
     if len(word) >= _SHORTEST_COMPOUND:
         for place in range(2, len(word) - _TAIL_HEAD):
-            for tail, is_open, concepts in _TABLES.tails.get(
-                word[place : place + _TAIL_HEAD], ()
-            ):
-                rest = word[place:]
-                if rest == tail or (is_open and rest.startswith(tail)):
+            for tail, concepts in tails.get(word[place : place + _TAIL_HEAD], ()):
+                if word.endswith(tail) and len(word) - len(tail) == place:
                     mask |= concepts
     return mask
 
 
 def possible(word: str) -> int:
     """What the word may stand for, alone or as the longest word of a phrase."""
-    mask = 0
+    mask, tables = 0, _tables()
     for part in _elided(word):
-        mask |= _matching(part, _TABLES.words, _TABLES.prefixes)
-        mask |= _matching(part, _TABLES.keys, _TABLES.open_keys) | _tails(part)
+        mask |= _matching(part, tables.words, tables.prefixes) | _tails(part)
+        mask |= _matching(part, tables.keys, tables.open_keys)
     return mask
 
 
@@ -284,12 +270,13 @@ def _meanings(mask: int) -> Iterator[Meaning]:
 
 
 def _phrases(word: str) -> Iterator[Phrase]:
+    tables = _tables()
     for part in _elided(word):
-        yield from _TABLES.phrases.get(part, ())
+        yield from map(_phrase, tables.phrases.get(part, ()))
         for length in range(1, min(_HEAD, len(part)) + 1):
-            for phrase in _TABLES.open_phrases.get(part[:length], ()):
-                if part.startswith(phrase.parts[0].text):
-                    yield phrase
+            for form in tables.open_phrases.get(part[:length], ()):
+                if part.startswith(form[0].partition("*")[0]):
+                    yield _phrase(form)
 
 
 def _word(token: str) -> Word:
@@ -299,9 +286,9 @@ def _word(token: str) -> Word:
     if known is None:
         if len(memory) > _MAX_KNOWN:
             memory = _memory[0] = {}
-        mask = 0
+        mask, tables = 0, _tables()
         for part in _elided(token):
-            mask |= _matching(part, _TABLES.words, _TABLES.prefixes) | _tails(part)
+            mask |= _matching(part, tables.words, tables.prefixes) | _tails(part)
         known = Word(tuple(_meanings(mask)), {}, [])
         for phrase in _phrases(token):
             second = phrase.parts[1]
@@ -314,19 +301,40 @@ def _word(token: str) -> Word:
 
 
 # ── Sentences ──────────────────────────────────────────────────────────────────
+@cache
+def _tokens(without: tuple[str, ...]) -> re.Pattern[str]:
+    """The tokens of a text, some shapes left out."""
+    shapes = _SHAPES.items()
+    return re.compile(
+        "|".join(f"(?P<{name}>{form})" for name, form in shapes if name not in without)
+    )
+
+
 def read(text: str, languages: Collection[str]) -> Sentence:
     """Return what the words of a folded sentence stand for in some languages."""
     tokens: list[str] = []
     places: list[tuple[int, int]] = []
     shapes: list[Occurrence] = []
-    for match in _TOKENS.finditer(text):
+    signs = tuple(name for name, sign in _SIGNS.items() if sign not in text)
+    for match in _tokens(signs).finditer(text):
         kind = match.lastgroup or ""
         if kind in SHAPES:
-            place = len(tokens)
-            shapes.append(Occurrence(place, place + 1, BITS[kind]))
+            shapes.append(Occurrence(len(tokens), len(tokens) + 1, BITS[kind]))
         tokens.append(_STANDS_FOR.get(kind, match.group()))
         places.append(match.span())
     by_language: dict[str, list[Occurrence]] = {name: [] for name in languages}
+    explained = _occurrences(tokens, by_language)
+    for occurrences in filter(None, by_language.values()):
+        occurrences += shapes
+    if is_unspaced(text):
+        by_language.update(_unspaced(text))
+    return Sentence(tuple(tokens), tuple(places), by_language, explained)
+
+
+def _occurrences(
+    tokens: Sequence[str], by_language: dict[str, list[Occurrence]]
+) -> dict[str, int]:
+    """Add what the tokens stand for; return how many words each language knows."""
     explained: dict[str, int] = {}
     followers = [*tokens[1:], SIGN]
     for start, token in enumerate(tokens):
@@ -338,15 +346,13 @@ def read(text: str, languages: Collection[str]) -> Sentence:
         if followers[start] in by_second:
             phrases = [*by_second[followers[start]], *phrases]
         for phrase in phrases:
-            if phrase.language not in by_language:
+            occurrences = by_language.get(phrase.language)
+            if occurrences is None:
                 continue
             if end := _end(phrase.parts, tokens, start + 1):
-                occurrence = Occurrence(start, end, phrase.concept)
-                by_language[phrase.language].append(occurrence)
-    occurrences = {name: [*items, *shapes] for name, items in by_language.items() if items}
-    if is_unspaced(text):
-        occurrences.update(_unspaced(text))
-    return Sentence(tuple(tokens), tuple(places), occurrences, explained)
+                occurrences.append(Occurrence(start, end, phrase.concept))
+                explained[phrase.language] = explained.get(phrase.language, 0) + 1
+    return explained
 
 
 def _end(parts: Sequence[Part], tokens: Sequence[str], at: int) -> int:
@@ -372,7 +378,7 @@ def _end(parts: Sequence[Part], tokens: Sequence[str], at: int) -> int:
 def _unspaced(text: str) -> dict[str, list[Occurrence]]:
     by_language: dict[str, list[Occurrence]] = {}
     for start, char in enumerate(text):
-        for phrase in _TABLES.chars.get(char, ()):
+        for phrase in _tables().chars.get(char, ()):
             first, *others = phrase.parts
             if not text.startswith(first.text, start):
                 continue

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from memory.scanner import (
     ciphers,
     decode,
+    folding,
     invisible,
     lexicon,
     normalise,
@@ -83,7 +84,7 @@ def styled(text: str) -> list[Hit]:
     if sum(end - start for start, end in places) < _MIN_STYLED:
         return []
     start, end = places[0][0], places[-1][1]
-    decoded = normalise.folded(text[start:end])[:_SHOWN_CHARS]
+    decoded = folding.folded(text[start:end])[:_SHOWN_CHARS]
     return _decoded_hits("styled_letters", start, end, decoded)
 
 
@@ -142,7 +143,7 @@ def changed_pieces(view: View, text: str) -> list[tuple[int, int, str]]:
     for index in range(len(view.marks)):
         begin, finish, start, end = view.piece(index)
         piece, source = view.text[begin:finish], text[start:end]
-        is_same = piece == source or normalise.folded(piece) == normalise.folded(source)
+        is_same = piece == source or folding.folded(piece) == folding.folded(source)
         if piece.strip() and end > start and not is_same:
             pieces.append((start, end, piece))
     return pieces

@@ -140,18 +140,9 @@ def _possible(mask: int) -> list[_Phrase]:
 def _raw_hits(text: str) -> Iterator[Hit]:
     elsewhere = gate.literals_with_signs(text)
     masks = gate.masks(text)
-    bounds: list[tuple[int, int]] = []
-    if concepts.is_unspaced(text):
-        bounds = sentences.bounds(text)
-    combined: list[tuple[int, tuple[str, ...]]] = []
-    for number, mask in enumerate(masks):
-        languages = _COMBINATIONS.languages(gate.concepts_in(mask))
-        if bounds and concepts.is_unspaced(text[slice(*bounds[number])]):
-            languages = (*languages, *concepts.UNSPACED)
-        if languages:
-            combined.append((number, languages))
+    bounds = sentences.bounds(text) if concepts.is_unspaced(text) else []
+    combined = _combined(text, masks, bounds)
     if sentences.has_cjk(text):
-        bounds = sentences.bounds(text)
         # Every rule tries a sentence whose words are not separated by blanks.
         masks = [
             _ALL_BITS if sentences.has_cjk(text[start:end]) else mask
@@ -170,14 +161,41 @@ def _raw_hits(text: str) -> Iterator[Hit]:
         start, end = bounds[number]
         yield from _in_sentence(start, text[start:end], phrases)
     for number, languages in combined:
-        start, end = bounds[number]
-        part = text[start:end]
-        for match in combinations.find(part, languages, _COMBINATIONS):
-            factor = _combination_factor(match)
-            yield Hit(match.rule, start + match.start, start + match.end, factor)
+        yield from _combinations(text, *bounds[number], languages)
     for expression, first, last in spans:
         start, end = bounds[first][0], bounds[last][1]
         yield from _search(expression, start, text[start:end])
+
+
+def _combined(
+    text: str, masks: list[int], bounds: list[tuple[int, int]]
+) -> list[tuple[int, tuple[str, ...]]]:
+    """Sentences that may hold a combination, each with the languages to read it in."""
+    rows = []
+    for number, mask in enumerate(masks):
+        languages = _COMBINATIONS.languages(gate.concepts_in(mask))
+        if bounds and concepts.is_unspaced(text[slice(*bounds[number])]):
+            languages = (*languages, *concepts.UNSPACED)
+        if languages:
+            rows.append((number, languages))
+    return rows
+
+
+def _combinations(
+    text: str, start: int, end: int, languages: tuple[str, ...]
+) -> Iterator[Hit]:
+    rules = set()
+    for match in combinations.find(text[start:end], languages, _COMBINATIONS):
+        # Several lines of a rule, or several languages, are the same evidence.
+        if match.rule.id in rules:
+            continue
+        rules.add(match.rule.id)
+        factor = 1.0
+        if match.rule.negatable and match.is_negated:
+            factor = context.NEGATION_FACTOR
+        if match.is_reported:
+            factor *= context.REPORT_FACTOR
+        yield Hit(match.rule, start + match.start, start + match.end, factor)
 
 
 def _spans(masks: list[int], text: str) -> list[tuple[_Expression, int, int]]:
@@ -252,13 +270,6 @@ def _search(expression: _Expression, offset: int, part: str) -> Iterator[Hit]:
             start = match.start()
             if not (starts_word and start and part[start - 1].isalnum()):
                 yield Hit(expression.rule, offset + start, offset + match.end())
-
-
-def _combination_factor(match: combinations.Match) -> float:
-    factor = 1.0
-    if match.rule.negatable and match.is_negated:
-        factor = context.NEGATION_FACTOR
-    return factor * context.REPORT_FACTOR if match.is_reported else factor
 
 
 def _sentence_factor(rule: Rule, chars: str, first: int) -> float:

@@ -90,12 +90,12 @@ class Verdict:
 class Rule:
     """A rule with its explanation, a text on which it fires and one on which not.
 
-    `combinations` are concepts that stand together, in any language; see
-    combinations.py. `phrases` are patterns over concepts of the older word list. `expressions` are regular expressions over
-    the folded text; one literal of `needs` and one of `also` must be near before they
-    are tried. Every match of an expression contains one literal of `contains`, if any
-    are given; they only save time, so they are left out of the version. A rule with
-    neither phrases nor expressions is decided by code.
+    `combinations` are concepts that stand together, in any language, see
+    combinations.py; `phrases` are patterns over the concepts of lexicon.txt.
+    `expressions` are regular expressions over the folded text; one literal of `needs`
+    and one of `also` must be near before they are tried. Every match of an expression
+    contains one literal of `contains`, if any are given; they only save time, so they
+    are left out of the version. A rule with none of these is decided by code.
     """
 
     id: str

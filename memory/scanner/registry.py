@@ -42,7 +42,7 @@ def _version() -> str:
     digest = hashlib.sha256()
     for rule in RULES:
         digest.update(repr(rule).encode())
-    for path in (_FOLDER / "lexicon.txt", *sorted(_FOLDER.glob("languages/*.toml"))):
+    for path in (_FOLDER / "lexicon.txt", *sorted(_FOLDER.glob("languages/*.txt"))):
         digest.update(path.read_bytes())
     return "1." + digest.hexdigest()[:10]
 

@@ -59,20 +59,32 @@ _BACKWARD = {
     for first in firsts.split()
     for second in seconds.split()
 }
-# Words that are spelled as they should be.
-_ORDINARY = segment.KNOWN_WORDS | concepts.vocabulary()
-_WHOLE = frozenset(word for word in _ORDINARY if len(word) >= _SHORTEST_JOINED)
-_PAIRS = _WHOLE.union(_BACKWARD)
+
+
+@cache
+def _ordinary() -> frozenset[str]:
+    """Words that are spelled as they should be; read when the first text is scanned."""
+    return segment.KNOWN_WORDS | concepts.vocabulary()
+
+
+@cache
+def _whole() -> frozenset[str]:
+    return frozenset(word for word in _ordinary() if len(word) >= _SHORTEST_JOINED)
+
+
+@cache
+def _pairs() -> frozenset[str]:
+    return _whole().union(_BACKWARD)
 
 
 def undo(view: View, words: list[str]) -> Iterator[View]:
     """Views in which unknown words are known ones; ``words`` are those of the view."""
     if view.kind == KIND:
         return
-    pairs = _PAIRS.intersection(map(add, words, words[1:]))
+    pairs = _pairs().intersection(map(add, words, words[1:]))
     if pairs:
         yield from _in_order(view, pairs)
-    unknown_words = set(words).difference(_ORDINARY)
+    unknown_words = set(words).difference(_ordinary())
     parts = _joined(view, words, pairs) if pairs else []
     plain = {word: known for word in unknown_words if (known := transposed(word))}
     swapped = {word: plain[word] for word in plain if _is_swapped(word, plain[word])}
@@ -115,8 +127,8 @@ def _joined(view: View, words: list[str], pairs: Collection[str]) -> list[Piece]
         (first, second)
         for first, second in zip(words, words[1:], strict=False)
         if first + second in pairs
-        and first + second in _WHOLE
-        and not (first in _ORDINARY and second in _ORDINARY)
+        and first + second in _whole()
+        and not (first in _ordinary() and second in _ordinary())
     }
     if not halves:
         return []
@@ -134,7 +146,7 @@ def _signature(word: str) -> str:
 @cache
 def _by_signature() -> dict[str, str]:
     """The first and last letter and the others in order → the known word."""
-    words = sorted(word for word in _ORDINARY if len(word) >= _SHORTEST)
+    words = sorted(word for word in _ordinary() if len(word) >= _SHORTEST)
     return {_signature(word): word for word in (*words, *sorted(segment.KNOWN_WORDS))}
 
 
@@ -192,7 +204,7 @@ def _with_vowels(view: View) -> Iterator[View]:
     start = 0
     for line in view.text.split("\n"):
         words = _WORD.findall(line)
-        bare = sum(word in table and word not in _ORDINARY for word in words)
+        bare = sum(word in table and word not in _ordinary() for word in words)
         if bare >= _LEAST_BARE and bare >= _BARE_SHARE * len(words):
             plain = _WORD.sub(lambda match: table.get(match[0], match[0]), line)
             parts.append((plain, start, start + len(line)))
@@ -212,7 +224,7 @@ def _unturned(word: str) -> str:
     if stem[-1] in "wyh":
         choices.insert(0, stem[:-1])
     choices.append(stem)
-    known_words = (choice for choice in choices if choice in _ORDINARY)
+    known_words = (choice for choice in choices if choice in _ordinary())
     return next(known_words, choices[0])
 
 

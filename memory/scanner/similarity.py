@@ -10,7 +10,7 @@ import re
 from hashlib import blake2b, sha256
 from itertools import pairwise
 
-from memory.scanner.normalise import folded
+from memory.scanner.folding import folded
 
 _WORDS = re.compile(r"\w+")
 BITS = 64

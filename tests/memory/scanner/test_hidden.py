@@ -13,6 +13,7 @@ from memory import scanner
 from memory.scanner import (
     ciphers,
     decode,
+    folding,
     gate,
     hidden,
     invisible,
@@ -99,7 +100,7 @@ def test_letters_written_with_flags_are_read() -> None:
 
 def test_negative_circled_letters_are_folded() -> None:
     text = "".join(chr(0x1F150 + ord(char) - 97) for char in "abc")
-    assert normalise.folded(text) == "abc"
+    assert folding.folded(text) == "abc"
 
 
 def test_decoding_is_bounded_in_depth() -> None:
