@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from memory.scanner import rearranged, respelled, segment, split
@@ -70,6 +71,9 @@ _MIN_GLUED, _MIN_LETTERS, _MIN_COVERAGE, _LONGEST_PART = 18, 4, 0.75, 20
 _MIN_GLUED_SHARE, _FEW_SIGNS = 0.8, 2
 # Up to this length reversed text is also read with its words in the old order.
 _MAX_REVERSED = 8000
+_LARGEST = 255
+# Views whose words are in order and whole: that is not undone twice.
+_AS_WRITTEN = frozenset({split.KIND, respelled.KIND})
 _GLUED_RUN = b"a" * _MIN_GLUED
 
 
@@ -87,6 +91,10 @@ def _shift_table(shift: int) -> dict[int, int]:
     return str.maketrans(_LETTERS + _LETTERS.upper(), substitutes + substitutes.upper())
 
 
+def _is_long(word: str) -> bool:
+    return len(word) >= _MIN_LETTERS
+
+
 def _marker_table() -> dict[str, str]:
     """Enciphered marker word → the cipher; words that are real words are left out."""
     table: dict[str, str] = {}
@@ -94,7 +102,7 @@ def _marker_table() -> dict[str, str]:
         table.setdefault(word[::-1], "reversed")
         for shift in range(26):
             table.setdefault(_shift(word, shift), f"shift{-shift % 26}")
-    for word in _MARKERS:
+    for word in filter(_is_long, _MARKERS):
         for shift in range(26):
             table.setdefault(_shift(word, shift)[::-1], f"backward{-shift % 26}")
     honest = segment.KNOWN_WORDS | _REAL_WORDS
@@ -109,8 +117,11 @@ def undo(view: View) -> Iterator[View]:
     """Views with ciphers undone."""
     letters = view.text.encode("ascii", "replace").translate(_LETTERS_ONLY).decode()
     words = letters.split()
+    lengths = [*map(len, words)]
+    longest = max(lengths, default=0)
     # The length of each word, cut off at what a byte can hold.
-    sizes = bytes(min(len(word), 255) for word in words)
+    cut = map(min, lengths, repeat(_LARGEST)) if longest > _LARGEST else lengths
+    sizes = bytes(cut)
     if not _TABLE_WORDS.isdisjoint(words):
         yield from _substitution(view, words)
     yield from _leet(view)
@@ -119,8 +130,10 @@ def undo(view: View) -> Iterator[View]:
     for sign, inside in _SNAKE_INSIDE.items():
         if view.text.count(sign) > _FEW_SIGNS and inside.search(view.text):
             yield from _snake(view, sign)
-    if max(sizes, default=0) >= _MIN_GLUED:
+    if longest >= _MIN_GLUED:
         yield from _glued(view, letters)
+    if view.kind in _AS_WRITTEN:
+        return
     yield from split.undo(view)
     yield from rearranged.undo(view)
     yield from respelled.undo(view, words)

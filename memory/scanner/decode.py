@@ -36,6 +36,8 @@ _BASE64_MARKS = bytes(0x41 if code in _SIGNS64 else 0x20 for code in range(256))
 _BASE64_RUN, _BASE64_LINE = b"A" * 16, b"A" * 40
 _DASH_MARKS = bytes(0x41 if chr(code) in ".-/ _|?" else 0x20 for code in range(256))
 _DASH_RUN = b"A" * 24
+_ALNUM_MARKS = bytes(0x41 if chr(code).isalnum() else 0x20 for code in range(128)) * 2
+_BASE58_RUN = b"A" * 22
 _FILLED_MARKS = bytes(0x41 if 0x20 < code < 0x7F else 0x20 for code in range(256))
 _FILLED_RUN = b"A" * 25
 _WRAPPED = re.compile(
@@ -225,8 +227,9 @@ def decode(view: View) -> Iterator[View]:
 def _large_alphabets(view: View, marked: bytes) -> Iterator[View]:
     """Encodings in 58 or 85 signs; the text holds a run of them, without a blank."""
     text = view.text
-    if _BASE64_RUN in marked:
-        runs = _in_runs(bases.BASE58, text, marked, _BASE64_RUN)
+    letters = _marked(text, _ALNUM_MARKS) if _BASE64_RUN in marked else b""
+    if _BASE58_RUN in letters:
+        runs = _in_runs(bases.BASE58, text, letters, _BASE58_RUN)
         yield from _runs(view, runs, bases.from_base58, "base58")
     filled = _marked(text, _FILLED_MARKS)
     if _FILLED_RUN in filled:

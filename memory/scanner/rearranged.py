@@ -30,32 +30,32 @@ _TURNED_SIGNS = frozenset(
 _LEAST_TURNED, _READABLE, _MOSTLY = 5, 0.5, 0.8
 _LEAST_BLANKS, _SHORTEST = 3, 24
 _WORD_LINES = re.compile(r"(?:[^\S\n]{0,8}[^\s]{1,24}[^\S\n]{0,3}\n){7,400}[^\s]{0,24}")
-_STOPS, _LONGEST, _LEAST_FIRST = (".", "!", "?"), 30, 4
+_LINE_FROM_LAST = r"([^\W\d_]{3,30}[.!?] [^\n]{8,4000}[^\W\d_])(?=\n|\Z)"
+_ENDS_FIRST = re.compile(rf"\n{_LINE_FROM_LAST}")
+_ENDS_FIRST_LINE = re.compile(_LINE_FROM_LAST)
+_BLANKS = bytes(0x20 if code <= 0x20 else 0x41 for code in range(256))
+_NO_BLANK = b"A" * 16
 _LEAST_LINES, _SAME, _SHORT_LINE = 8, 4, 14
 
 
 def undo(view: View) -> Iterator[View]:
     """Views with the parts in the order in which they are read."""
-    if view.kind == "split":
-        return
     text = view.text
-    lines = text.split("\n")
     beyond = beyond_ascii(text)
     if len(beyond) >= _LEAST_TURNED and not _TURNED_SIGNS.isdisjoint(beyond):
-        yield from _by_line(view, lines, _turn, "turned")
-    yield from _by_line(view, lines, _every_second, "interleaved")
-    yield from _by_line(view, lines, _from_last, "split")
-    if len(lines) >= _LEAST_LINES:
-        yield from _every_other_line(view, lines)
+        yield from _by_line(view, _turn, "turned")
+    if _may_have_filler(text):
+        yield from _by_line(view, _every_second, "interleaved")
+    yield from _from_last(view)
+    if text.count("\n") >= _LEAST_LINES - 1:
+        yield from _every_other_line(view)
 
 
-def _by_line(
-    view: View, lines: list[str], read: Callable[[str], str], kind: str
-) -> Iterator[View]:
+def _by_line(view: View, read: Callable[[str], str], kind: str) -> Iterator[View]:
     """The lines that can be read another way."""
     parts: list[Piece] = []
     start = 0
-    for line in lines:
+    for line in view.text.split("\n"):
         if plain := read(line):
             parts.append((plain, start, start + len(line)))
         start += len(line) + 1
@@ -63,12 +63,22 @@ def _by_line(
         yield view.derive(apart(parts), kind=kind)
 
 
-def _from_last(line: str) -> str:
-    """The words of a line that begins with the end of a sentence."""
-    first = line[:_LONGEST].partition(" ")[0]
-    if first[-1:] not in _STOPS or not first[:-1].isalpha() or len(first) < _LEAST_FIRST:
-        return ""
-    return " ".join(line.split()[::-1]) if line[-1:].isalpha() else ""
+def _from_last(view: View) -> Iterator[View]:
+    """Lines that begin with the end of a sentence, from the last word to the first."""
+    matches = [*_ENDS_FIRST.finditer(view.text)]
+    if first := _ENDS_FIRST_LINE.match(view.text):
+        matches.insert(0, first)
+    parts = [
+        (" ".join(match.group(1).split()[::-1]), *match.span(1)) for match in matches
+    ]
+    if parts:
+        yield view.derive(apart(parts), kind="split")
+
+
+def _may_have_filler(text: str) -> bool:
+    """Whether the blanks of some line are all in even or all in odd places."""
+    marks = text.encode("ascii", "replace").translate(_BLANKS)
+    return _NO_BLANK in marks[::2] or _NO_BLANK in marks[1::2]
 
 
 def _turn(line: str) -> str:
@@ -106,7 +116,7 @@ def _without_filler(even: str, odd: str) -> str:
     return ""
 
 
-def _every_other_line(view: View, lines: list[str]) -> Iterator[View]:
+def _every_other_line(view: View) -> Iterator[View]:
     """Each half of lines that are taken in turn, where these are short or repeated."""
     text = view.text
     parts: list[Piece] = []
@@ -116,6 +126,7 @@ def _every_other_line(view: View, lines: list[str]) -> Iterator[View]:
             halves = " ".join(words[::2]), " ".join(words[1::2])
             parts += [(half, *match.span()) for half in halves]
     else:
+        lines = text.split("\n")
         for half, other in ((lines[::2], lines[1::2]), (lines[1::2], lines[::2])):
             if "" not in other and len(set(other)) * _SAME <= len(other):
                 parts.append((" ".join(half), 0, len(text)))

@@ -20,12 +20,11 @@ if TYPE_CHECKING:
     from memory.scanner.views import Piece, View
 
 KIND = "respelled"
-_VOWELS = frozenset("aeiou")
 _NO_VOWELS = str.maketrans("", "", "aeiou")
 _SHORTEST, _LONGEST, _SHORTEST_JOINED, _MOST = 5, 24, 6, 60
 # Other orders of the inner letters happen by chance, but not in several words.
 _SWAPPED, _LEAST_MIXED = 2, 3
-_LEAST_BARE, _BARE_SHARE = 4, 0.4
+_LEAST_HINTS, _LEAST_BARE, _BARE_SHARE = 2, 4, 0.4
 _LEAST_PIG, _PIG_SHARE, _CLUSTER = 3, 0.25, 3
 _WORD = re.compile(r"[a-z]{1,255}")
 # What very short words without vowels stand for.
@@ -41,6 +40,11 @@ _SHORT_WORDS = {
         ).split()
     )
 }
+_FREQUENT = (
+    "the and your with from this that what tell rules ignore instructions previous "
+    "prompt password system user forget disregard send always never secret message "
+    "repeat reveal before after when every output about answer follow"
+).split()
 # Neighbours that hardly any text has but one whose words stand in reversed order.
 _BACKWARD = {
     f"{first}{second}": (first, second)
@@ -79,8 +83,6 @@ def _pairs() -> frozenset[str]:
 
 def undo(view: View, words: list[str]) -> Iterator[View]:
     """Views in which unknown words are known ones; ``words`` are those of the view."""
-    if view.kind == KIND:
-        return
     pairs = _pairs().intersection(map(add, words, words[1:]))
     if pairs:
         yield from _in_order(view, pairs)
@@ -92,8 +94,7 @@ def undo(view: View, words: list[str]) -> Iterator[View]:
         plain = swapped
     if parts or plain:
         yield from _with_words(view, parts, plain)
-    bare = [word for word in unknown_words if _VOWELS.isdisjoint(word[1:])]
-    if len(bare) >= _LEAST_BARE:
+    if len(_bare_hints().intersection(unknown_words)) >= _LEAST_HINTS:
         yield from _with_vowels(view)
     if sum(word[-2:] == "ay" for word in unknown_words) >= _LEAST_PIG:
         yield from _from_pig_latin(view)
@@ -186,11 +187,23 @@ def _by_consonants() -> dict[str, str]:
     """The consonants of a word → the word; what orders are made of comes first."""
     table = dict(_SHORT_WORDS)
     for word in (*_english(), *sorted(segment.COMMON)):
-        bare = word[1:].translate(_NO_VOWELS)
-        for skeleton in (word[0].translate(_NO_VOWELS) + bare, word[0] + bare):
+        for skeleton in _skeletons(word):
             if len(skeleton) > 1:
                 table.setdefault(skeleton, word)
     return table
+
+
+def _skeletons(word: str) -> tuple[str, str]:
+    """The consonants of a word, and the same with its first letter."""
+    bare = word[1:].translate(_NO_VOWELS)
+    return word[0].translate(_NO_VOWELS) + bare, word[0] + bare
+
+
+@cache
+def _bare_hints() -> frozenset[str]:
+    """What is left of words that hardly any order can do without."""
+    skeletons = (part for word in _FREQUENT for part in _skeletons(word))
+    return frozenset(part for part in skeletons if part not in _ordinary())
 
 
 def _english() -> list[str]:
