@@ -115,10 +115,10 @@ def _is_value(text: str, start: int, end: int, head_end: int) -> bool:
     before = text[start - 1 : start]
     if before == "=":
         return _ATTRIBUTE.search(text, max(0, start - _REACH), start) is not None
-    if text[end : end + 1] == ")" and before.isspace():
-        place = text.rfind("](", max(0, start - _LONGEST_LINK), start)
-        return place >= 0 and len(text[place:start].split()) == 1
-    if start < head_end and text[end : end + 1] in ("\n", ",", "]"):
+    place = text.rfind("](", max(0, start - _LONGEST_LINK), start)
+    if place >= 0 and before.isspace() and len(text[place:start].split()) == 1:
+        return True
+    if start < head_end:
         return True
     return _JSON_KEY.search(text, max(0, start - _REACH), start) is not None
 

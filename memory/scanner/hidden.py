@@ -11,6 +11,7 @@ from memory.scanner import (
     folding,
     invisible,
     lexicon,
+    markup,
     normalise,
     registry,
     segment,
@@ -31,7 +32,7 @@ CODES = frozenset(
     "base64 base32 base58 base85 ascii85 hex escape escape_letters url_letters "
     "html_letters".split()
 )
-SILENT = frozenset({"url", "html", "plain", "spread", "lookalike", "split", "respelled"})
+SILENT = frozenset({"url", "html", "plain", "spread", "lookalike", "split", "respelled", "markup"})
 _MIN_WORDS, _LONG, _MIN_LONG = 3, 5, 2
 # From this many words on it is no accident.
 _MIN_SENTENCE, _KNOWN_CHARS, _MIN_KNOWN, _MIN_READABILITY = 8, 4, 3, 0.6
@@ -94,7 +95,8 @@ def expand(original: View, folded: View) -> Iterator[View]:
     queue: list[tuple[View, View]] = [(original, folded)]
     while queue:
         source, plain = queue.pop(0)
-        for view in (*decode.decode(source), *ciphers.undo(plain)):
+        values = markup.texts(source) if source is original else ()
+        for view in (*values, *decode.decode(source), *ciphers.undo(plain)):
             budget -= len(view.text)
             if budget < 0:
                 return

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from memory.scanner.views import Piece, View
 
 KIND = "respelled"
+# Rules look no further than some fifteen words.
+_REACH = 120
 _NO_VOWELS = str.maketrans("", "", "aeiou")
 _SHORTEST, _LONGEST, _SHORTEST_JOINED, _MOST = 5, 24, 6, 60
 # Other orders of the inner letters happen by chance, but not in several words.
-_SWAPPED, _LEAST_MIXED = 2, 3
+_SWAPPED, _LEAST_MIXED, _LEAST_CUT = 2, 3, 2
 _LEAST_HINTS, _LEAST_BARE, _BARE_SHARE = 2, 4, 0.4
 _LEAST_PIG, _PIG_SHARE, _CLUSTER = 3, 0.25, 3
 _WORD = re.compile(r"[a-z]{1,255}")
@@ -43,8 +45,11 @@ _SHORT_WORDS = {
 _FREQUENT = (
     "the and your with from this that what tell rules ignore instructions previous "
     "prompt password system user forget disregard send always never secret message "
-    "repeat reveal before after when every output about answer follow"
+    "repeat reveal before after when every output about answer follow "
+    "instrucciones anteriores ignora todas sistema muestra vergiss alles anweisungen "
+    "bisherigen vorherigen istruzioni precedenti tutte oublie toutes instrucoes"
 ).split()
+_LANGUAGES = ("en", "es", "de", "it", "fr", "pt")
 # Neighbours that hardly any text has but one whose words stand in reversed order.
 _BACKWARD = {
     f"{first}{second}": (first, second)
@@ -124,13 +129,15 @@ def _in_order(view: View, pairs: Collection[str]) -> Iterator[View]:
 # ── Words cut by a blank, and with letters in another order ────────────────────
 def _joined(view: View, words: list[str], pairs: Collection[str]) -> list[Piece]:
     """Two pieces that are a known word together, and of which one is none alone."""
+    known_words = segment.KNOWN_WORDS
     halves = {
         (first, second)
         for first, second in zip(words, words[1:], strict=False)
-        if first + second in pairs
-        and first + second in _whole()
-        and not (first in _ordinary() and second in _ordinary())
+        if first + second in pairs and first + second in _whole()
     }
+    # Two English words may be meant as two; not where others are cut.
+    cut = {pair for pair in halves if not known_words.issuperset(pair)}
+    halves = halves if len(cut) >= _LEAST_CUT else cut
     if not halves:
         return []
     either = "|".join(f"{first} {second}" for first, second in sorted(halves)[:_MOST])
@@ -178,21 +185,10 @@ def _with_words(
         ]
     if parts:
         parts.sort(key=lambda part: part[1])
-        yield view.with_parts(parts, kind=KIND)
+        yield view.with_parts(parts, kind=KIND, reach=_REACH)
 
 
 # ── Words without their vowels ─────────────────────────────────────────────────
-@cache
-def _by_consonants() -> dict[str, str]:
-    """The consonants of a word → the word; what orders are made of comes first."""
-    table = dict(_SHORT_WORDS)
-    for word in (*_english(), *sorted(segment.COMMON)):
-        for skeleton in _skeletons(word):
-            if len(skeleton) > 1:
-                table.setdefault(skeleton, word)
-    return table
-
-
 def _skeletons(word: str) -> tuple[str, str]:
     """The consonants of a word, and the same with its first letter."""
     bare = word[1:].translate(_NO_VOWELS)
@@ -206,19 +202,30 @@ def _bare_hints() -> frozenset[str]:
     return frozenset(part for part in skeletons if part not in _ordinary())
 
 
-def _english() -> list[str]:
-    return sorted(concepts.vocabulary("en"), key=len)
+@cache
+def _by_consonants(language: str) -> dict[str, str]:
+    """The consonants of a word → the word; frequent and short ones come first."""
+    table = dict(_SHORT_WORDS) if language == "en" else {}
+    words = sorted(concepts.vocabulary(language), key=len)
+    if language == "en":
+        words += sorted(segment.COMMON)
+    for word in (*_FREQUENT, *words):
+        for skeleton in _skeletons(word):
+            if len(skeleton) > 1:
+                table.setdefault(skeleton, word)
+    return table
 
 
 def _with_vowels(view: View) -> Iterator[View]:
     """Lines of which most words are consonants that stand for a known word."""
-    table = _by_consonants()
     parts: list[Piece] = []
     start = 0
     for line in view.text.split("\n"):
-        words = _WORD.findall(line)
-        bare = sum(word in table and word not in _ordinary() for word in words)
-        if bare >= _LEAST_BARE and bare >= _BARE_SHARE * len(words):
+        words = set(_WORD.findall(line))
+        bare = words.difference(_ordinary())
+        if len(bare) >= max(_LEAST_BARE, _BARE_SHARE * len(words)):
+            tables = map(_by_consonants, _LANGUAGES)
+            table = max(tables, key=lambda table: len(bare & table.keys()))
             plain = _WORD.sub(lambda match: table.get(match[0], match[0]), line)
             parts.append((plain, start, start + len(line)))
         start += len(line) + 1

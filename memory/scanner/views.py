@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 # What a part of a text is read as, and where that part starts and ends.
 Piece = tuple[str, int, int]
 _ASCII = bytes(range(128))
-_REACH, _LONG = 400, 1000
+# How much of the text around a change is kept; pieces shorter than a few times that
+# are kept as they are.
+_REACH, _LONG = 400, 2.5
 
 
 def beyond_ascii(text: str) -> str:
@@ -41,7 +43,7 @@ def apart(parts: Iterable[Piece]) -> list[Piece]:
     return [piece for part in parts for piece in (part, ("\n\n", part[2], part[2]))]
 
 
-def nearby(pieces: list[Piece], source: str) -> list[Piece]:
+def nearby(pieces: list[Piece], source: str, reach: int = _REACH) -> list[Piece]:
     """The pieces that differ from their source, with some of the text around them.
 
     Unchanged text has been scanned already; only its ends can form a match with
@@ -49,9 +51,9 @@ def nearby(pieces: list[Piece], source: str) -> list[Piece]:
     """
     result: list[Piece] = []
     for text, start, end in pieces:
-        first = text.find(" ", _REACH)
-        last = text.rfind(" ", 0, max(len(text) - _REACH, 0))
-        is_changed = len(text) <= _LONG or text != source[start:end]
+        first = text.find(" ", reach)
+        last = text.rfind(" ", 0, max(len(text) - reach, 0))
+        is_changed = len(text) <= _LONG * reach or text != source[start:end]
         if is_changed or not 0 < first < last:
             result.append((text, start, end))
             continue
@@ -104,9 +106,11 @@ class View:
         )
         return first, max(final, first)
 
-    def with_parts(self, parts: Iterable[Piece], *, kind: str) -> View:
+    def with_parts(
+        self, parts: Iterable[Piece], *, kind: str, reach: int = _REACH
+    ) -> View:
         """The view with some parts replaced, and the text near them."""
-        pieces = nearby(replaced(self.text, parts), self.text)
+        pieces = nearby(replaced(self.text, parts), self.text, reach)
         return self.derive(pieces, kind=kind)
 
     def derive(self, pieces: list[Piece], *, kind: str, hidden: bool = True) -> View:
