@@ -71,7 +71,7 @@ _MIN_GLUED, _MIN_LETTERS, _MIN_COVERAGE, _LONGEST_PART = 18, 4, 0.75, 20
 _MIN_GLUED_SHARE, _FEW_SIGNS = 0.8, 2
 # Up to this length reversed text is also read with its words in the old order.
 _MAX_REVERSED = 8000
-_LARGEST = 255
+_LARGEST, _USUAL_WORD = 255, 3
 # Views whose words are in order and whole: that is not undone twice.
 _AS_WRITTEN = frozenset({split.KIND, respelled.KIND})
 _GLUED_RUN = b"a" * _MIN_GLUED
@@ -243,6 +243,7 @@ def _snake(view: View, sign: str) -> Iterator[View]:
     parts = [
         (match.group().replace(sign, " "), *match.span())
         for match in _snake_matches(view.text, sign)
+        if match.group().count(sign) * _USUAL_WORD <= len(match.group())
     ]
     if parts:
         yield view.derive(apart(parts), kind="glued")

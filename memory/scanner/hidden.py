@@ -14,6 +14,7 @@ from memory.scanner import (
     markup,
     normalise,
     registry,
+    respelled,
     segment,
     sentences,
 )
@@ -26,13 +27,15 @@ if TYPE_CHECKING:
 # Kinds that are not used by accident, and kinds that ordinary data uses.
 GAMES = frozenset(
     "rot13 cipher reversed leetspeak spaced morse binary flag_letters decimal octal "
-    "turned pig_latin".split()
+    "turned pig_latin interleaved".split()
 )
 CODES = frozenset(
     "base64 base32 base58 base85 ascii85 hex escape escape_letters url_letters "
     "html_letters".split()
 )
 SILENT = frozenset({"url", "html", "plain", "spread", "lookalike", "split", "respelled", "markup"})
+# Nothing is hidden below these.
+_LAST = frozenset({respelled.KIND, markup.KIND})
 _MIN_WORDS, _LONG, _MIN_LONG = 3, 5, 2
 # From this many words on it is no accident.
 _MIN_SENTENCE, _KNOWN_CHARS, _MIN_KNOWN, _MIN_READABILITY = 8, 4, 3, 0.6
@@ -101,7 +104,7 @@ def expand(original: View, folded: View) -> Iterator[View]:
             if budget < 0:
                 return
             yield view
-            if view.depth < decode.MAX_DEPTH:
+            if view.depth < decode.MAX_DEPTH and view.kind not in _LAST:
                 queue.append((view, normalise.normalise(view)))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from memory.scanner import context
 from memory.scanner.views import apart
 
 if TYPE_CHECKING:
@@ -55,4 +56,16 @@ def texts(view: View) -> Iterator[View]:
         if text.count(" ", start, end) >= _LEAST_WORDS - 1
     ]
     if parts:
+        quotations = context.survey(text.lower())
+        parts = [part for part in parts if not _is_mention(quotations, *part[1:])]
+    if parts:
         yield view.derive(apart(parts), kind=KIND)
+
+
+def _is_mention(quotations: context.Quotations, start: int, end: int) -> bool:
+    """Whether the markup itself is shown, as in a page about attacks."""
+    return (
+        quotations.is_about_attacks
+        or quotations.cues_near(start, end) > 0
+        or any(first <= start < last for first, last in quotations.fences)
+    )

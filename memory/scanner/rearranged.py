@@ -29,6 +29,7 @@ _TURNED_SIGNS = frozenset(
 )
 _LEAST_TURNED, _READABLE, _MOSTLY = 5, 0.5, 0.8
 _LEAST_BLANKS, _SHORTEST = 3, 24
+_WORD, _LONG, _LEAST_LONG = re.compile("[a-z]{1,40}"), 4, 2
 _WORD_LINES = re.compile(r"(?:[^\S\n]{0,8}[^\s]{1,24}[^\S\n]{0,3}\n){7,400}[^\s]{0,24}")
 _LINE_FROM_LAST = r"([^\W\d_]{3,30}[.!?] [^\n]{8,4000}[^\W\d_])(?=\n|\Z)"
 _ENDS_FIRST = re.compile(rf"\n{_LINE_FROM_LAST}")
@@ -72,7 +73,7 @@ def _from_last(view: View) -> Iterator[View]:
         (" ".join(match.group(1).split()[::-1]), *match.span(1)) for match in matches
     ]
     if parts:
-        yield view.derive(apart(parts), kind="split")
+        yield view.derive(apart(parts), kind="respelled")
 
 
 def _may_have_filler(text: str) -> bool:
@@ -105,7 +106,14 @@ def _every_second(line: str) -> str:
     if even_blanks not in (0, blanks):
         return ""
     plain = even if even_blanks else line[1::2]
-    return plain if segment.readability(plain) >= _READABLE else ""
+    return plain if _is_english(plain) else ""
+
+
+def _is_english(text: str) -> bool:
+    """Whether most letters belong to known words, some of them long."""
+    words = tuple(_WORD.findall(text))
+    long_words = [word for word in words if len(word) >= _LONG and segment.is_known(word)]
+    return len(long_words) >= _LEAST_LONG and segment.coverage(words) >= _READABLE
 
 
 def _without_filler(even: str, odd: str) -> str:
