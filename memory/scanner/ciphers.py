@@ -140,7 +140,7 @@ def undo(view: View) -> Iterator[View]:
 
 
 def _substitution(view: View, words: list[str]) -> Iterator[View]:
-    counts = Counter(_TABLE[word] for word in words if word in _TABLE)
+    counts = Counter(_TABLE[word] for word in set(words) if word in _TABLE)
     for cipher, count in counts.most_common(2):
         if count < _MIN_MARKERS:
             continue
