@@ -11,14 +11,14 @@ from typing import Final
 
 # In text of ASCII characters every fifth sign of base85 is one of these thirty.
 BASE85: Final = re.compile(
-    r"(?<![^\s\"'`(:=])(?:[A-Za-e][!#-&(-+\-0-9;-Z^-z{|}~]{4}){5,4000}"
+    r"(?:[A-Za-e][!#-&(-+\-0-9;-Z^-z{|}~]{4}){5,4000}"
     r"(?:[A-Za-e][!#-&(-+\-0-9;-Z^-z{|}~]{0,3})?(?![^\s\"'`).,])"
 )
 ASCII85: Final = re.compile(
-    r"(?<![^\s\"'`(:=])(?:[+-I][!-uz]{4}){5,4000}(?:[+-I][!-u]{0,3})?(?![^\s\"'`).,])"
+    r"(?:[+-I][!-uz]{4}){5,4000}(?:[+-I][!-u]{0,3})?(?![^\s\"'`).,])"
 )
 BASE58: Final = re.compile(r"(?<![^\W_])[1-9A-HJ-NP-Za-km-z]{22,2000}(?![^\W_])")
-OCTAL: Final = re.compile(r"(?:(?:0o?)?[01][0-7]{2}[ ,;]{1,2}){7,4000}(?:0o?)?[01][0-7]{2}")
+OCTAL: Final = re.compile(r"(?:[01][0-7]{2}[ ,;]{1,2}(?:0o?)?){7,4000}[01][0-7]{2}")
 _ALPHABET58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _VALUES58: Final = {char: number for number, char in enumerate(_ALPHABET58)}
 _IS_MIXED: Final = re.compile(r"(?=.{0,30}[0-9])(?=.{0,30}[A-Z]).{0,30}[a-z]")

@@ -40,6 +40,7 @@ _ALNUM_MARKS = bytes(0x41 if chr(code).isalnum() else 0x20 for code in range(128
 _BASE58_RUN = b"A" * 22
 _FILLED_MARKS = bytes(0x41 if 0x20 < code < 0x7F else 0x20 for code in range(256))
 _FILLED_RUN = b"A" * 25
+_OPENING = frozenset("\"'`(:=")
 _WRAPPED = re.compile(
     r"(?:[A-Za-z0-9+/]{40,100}\r?\n){1,400}[A-Za-z0-9+/]{1,100}={0,2}"
 )
@@ -229,26 +230,28 @@ def _large_alphabets(view: View, marked: bytes) -> Iterator[View]:
     text = view.text
     letters = _marked(text, _ALNUM_MARKS) if _BASE64_RUN in marked else b""
     if _BASE58_RUN in letters:
-        runs = _in_runs(bases.BASE58, text, letters, _BASE58_RUN)
+        runs = _at_runs(bases.BASE58, text, letters, _BASE58_RUN)
         yield from _runs(view, runs, bases.from_base58, "base58")
     filled = _marked(text, _FILLED_MARKS)
     if _FILLED_RUN in filled:
-        runs = _in_runs(bases.BASE85, text, filled, _FILLED_RUN)
+        runs = _at_runs(bases.BASE85, text, filled, _FILLED_RUN)
         yield from _runs(view, runs, bases.from_base85, "base85")
-        runs = _in_runs(bases.ASCII85, text, filled, _FILLED_RUN)
+        runs = _at_runs(bases.ASCII85, text, filled, _FILLED_RUN)
         yield from _runs(view, runs, bases.from_ascii85, "ascii85")
 
 
-def _in_runs(
+def _at_runs(
     pattern: re.Pattern[str], text: str, marked: bytes, run: bytes
 ) -> Iterator[re.Match[str]]:
-    """The matches that lie in runs of marks, without a look at the rest."""
+    """The matches at the beginnings of runs of marks, without a look at the rest."""
     place = marked.find(run)
     while place >= 0:
         end = marked.find(b" ", place)
-        end = end if end >= 0 else len(text)
-        yield from pattern.finditer(text, place, end)
-        place = marked.find(run, end)
+        while text[place] in _OPENING:
+            place += 1
+        if match := pattern.match(text, place):
+            yield match
+        place = marked.find(run, max(end, place)) if end >= 0 else -1
 
 
 def _prefixed_encodings(view: View) -> Iterator[View]:

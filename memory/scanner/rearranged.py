@@ -28,7 +28,7 @@ _TURNED_SIGNS = frozenset(
     "\u028e"
 )
 _LEAST_TURNED, _READABLE, _MOSTLY = 5, 0.5, 0.8
-_LEAST_BLANKS, _SHORTEST = 3, 24
+_LEAST_BLANKS, _SHORTEST, _FEWEST = 3, 24, 2
 _WORD, _LONG, _LEAST_LONG = re.compile("[a-z]{1,40}"), 4, 2
 _WORD_LINES = re.compile(r"(?:[^\S\n]{0,8}[^\s]{1,24}[^\S\n]{0,3}\n){7,400}[^\s]{0,24}")
 _LINE_FROM_LAST = r"([^\W\d_]{3,30}[.!?] [^\n]{8,4000}[^\W\d_])(?=\n|\Z)"
@@ -79,7 +79,18 @@ def _from_last(view: View) -> Iterator[View]:
 def _may_have_filler(text: str) -> bool:
     """Whether the blanks of some line are all in even or all in odd places."""
     marks = text.encode("ascii", "replace").translate(_BLANKS)
-    return _NO_BLANK in marks[::2] or _NO_BLANK in marks[1::2]
+    even, odd = marks[::2], marks[1::2]
+    return _has_filler(even, odd) or _has_filler(odd, even)
+
+
+def _has_filler(half: bytes, other: bytes) -> bool:
+    place = half.find(_NO_BLANK)
+    while place >= 0:
+        end = place + len(_NO_BLANK)
+        if other.count(b" ", place, end) >= _FEWEST:
+            return True
+        place = half.find(_NO_BLANK, end)
+    return False
 
 
 def _turn(line: str) -> str:

@@ -28,6 +28,9 @@ _SHORTEST, _LONGEST, _SHORTEST_JOINED, _MOST = 5, 24, 6, 60
 _SWAPPED, _LEAST_MIXED, _LEAST_CUT = 2, 3, 2
 _LEAST_HINTS, _LEAST_BARE, _BARE_SHARE = 2, 4, 0.4
 _LEAST_PIG, _PIG_SHARE, _CLUSTER = 3, 0.25, 3
+# Words that need no correction, so that each is looked at only once.
+_settled: set[str] = set()
+_MOST_SETTLED = 1 << 17
 _WORD = re.compile(r"[a-z]{1,255}")
 # What very short words without vowels stand for.
 _SHORT_WORDS = {
@@ -91,17 +94,13 @@ def undo(view: View, words: list[str]) -> Iterator[View]:
     pairs = _pairs().intersection(map(add, words, words[1:]))
     if pairs:
         yield from _in_order(view, pairs)
-    unknown_words = set(words).difference(_ordinary())
     parts = _joined(view, words, pairs) if pairs else []
-    plain = {word: known for word in unknown_words if (known := transposed(word))}
-    swapped = {word: plain[word] for word in plain if _is_swapped(word, plain[word])}
-    if len(plain) - len(swapped) < _LEAST_MIXED:
-        plain = swapped
+    plain = _transpositions(set(words))
     if parts or plain:
         yield from _with_words(view, parts, plain)
-    if len(_bare_hints().intersection(unknown_words)) >= _LEAST_HINTS:
+    if len(_bare_hints().intersection(words)) >= _LEAST_HINTS:
         yield from _with_vowels(view)
-    if sum(word[-2:] == "ay" for word in unknown_words) >= _LEAST_PIG:
+    if view.text.count("ay") >= _LEAST_PIG:
         yield from _from_pig_latin(view)
 
 
@@ -158,12 +157,23 @@ def _by_signature() -> dict[str, str]:
     return {_signature(word): word for word in (*words, *sorted(segment.KNOWN_WORDS))}
 
 
-@lru_cache(maxsize=16384)
 def transposed(word: str) -> str:
     """The known word with the same letters, the inner ones in another order."""
     if not _SHORTEST <= len(word) <= _LONGEST:
         return ""
     return _by_signature().get(_signature(word), "")
+
+
+def _transpositions(words: set[str]) -> dict[str, str]:
+    """The words that are known ones with letters in another order."""
+    if len(_settled) > _MOST_SETTLED or not _settled:
+        _settled.clear()
+        _settled.update(_ordinary())
+    fresh = words.difference(_settled)
+    plain = {word: known for word in fresh if (known := transposed(word))}
+    _settled.update(fresh.difference(plain))
+    swapped = {word: plain[word] for word in plain if _is_swapped(word, plain[word])}
+    return plain if len(plain) - len(swapped) >= _LEAST_MIXED else swapped
 
 
 def _is_swapped(word: str, known: str) -> bool:
@@ -264,5 +274,5 @@ def _from_pig_latin(view: View) -> Iterator[View]:
 
 def forget() -> None:
     """Drop the words kept in memory: they are readable."""
-    transposed.cache_clear()
+    _settled.clear()
     _unturned.cache_clear()
