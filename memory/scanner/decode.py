@@ -111,11 +111,6 @@ def _runs(
         yield view.derive(apart(parts), kind=kind)
 
 
-def _marked(text: str, marks: bytes) -> bytes:
-    """The text with a mark for some characters and a blank for others; as long."""
-    return text.encode("ascii", "replace").translate(marks)
-
-
 def _long_runs(text: str, marked: bytes) -> Iterator[re.Match[str]]:
     """The matches of `_BASE64`, without trying it at every letter."""
     place = marked.find(_BASE64_RUN)
@@ -210,7 +205,9 @@ def _from_escapes(run: str) -> str:
 def decode(view: View) -> Iterator[View]:
     """Every decoding of one view that yields something readable."""
     text = view.text
-    marked = _marked(text, _BASE64_MARKS)
+    # As long as the text; what is no ASCII character is none of the signs looked for.
+    raw = text.encode("ascii", "replace")
+    marked = raw.translate(_BASE64_MARKS)
     yield from _runs(view, _long_runs(text, marked), _from_base64, "base64")
     if _BASE64_LINE in marked:
         yield from _runs(view, _WRAPPED.finditer(text), _from_base64, "base64")
@@ -220,19 +217,20 @@ def decode(view: View) -> Iterator[View]:
         yield from _runs(view, _DECIMAL.finditer(text), _from_decimal, "decimal")
         yield from _runs(view, bases.OCTAL.finditer(text), bases.from_octal, "octal")
     yield from _prefixed_encodings(view)
-    yield from _large_alphabets(view, marked)
-    if _DASH_RUN in _marked(text, _DASH_MARKS):
+    if _BASE58_RUN in raw.translate(_FILLED_MARKS):
+        yield from _large_alphabets(view, raw)
+    if _DASH_RUN in raw.translate(_DASH_MARKS):
         yield from _runs(view, _MORSE.finditer(text), _from_morse, "morse")
 
 
-def _large_alphabets(view: View, marked: bytes) -> Iterator[View]:
+def _large_alphabets(view: View, raw: bytes) -> Iterator[View]:
     """Encodings in 58 or 85 signs; the text holds a run of them, without a blank."""
     text = view.text
-    letters = _marked(text, _ALNUM_MARKS) if _BASE64_RUN in marked else b""
+    letters = raw.translate(_ALNUM_MARKS)
     if _BASE58_RUN in letters:
         runs = _at_runs(bases.BASE58, text, letters, _BASE58_RUN)
         yield from _runs(view, runs, bases.from_base58, "base58")
-    filled = _marked(text, _FILLED_MARKS)
+    filled = raw.translate(_FILLED_MARKS)
     if _FILLED_RUN in filled:
         runs = _at_runs(bases.BASE85, text, filled, _FILLED_RUN)
         yield from _runs(view, runs, bases.from_base85, "base85")

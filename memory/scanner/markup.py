@@ -20,7 +20,7 @@ KIND = "markup"
 _LEAST_WORDS = 3
 # What must be in the text, and the texts that it announces.
 _PATTERNS = (
-    ("](", re.compile(r"\]\([^\s()]{1,300}\s{1,3}[\"'(](.{12,600}?)[\"')]\s{0,2}\)")),
+    ('")', re.compile(r"\]\([^\s()]{1,300}\s{1,3}\"(.{12,600}?)\"\)")),
     ("![", re.compile(r"!\[([^\]\n]{12,400})\]\(")),
     (
         '="',

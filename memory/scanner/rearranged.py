@@ -28,14 +28,14 @@ _TURNED_SIGNS = frozenset(
     "\u028e"
 )
 _LEAST_TURNED, _READABLE, _MOSTLY = 5, 0.5, 0.8
-_LEAST_BLANKS, _SHORTEST, _FEWEST = 3, 24, 2
+_LEAST_BLANKS, _SHORTEST, _FEWEST = 3, 24, 4
 _WORD, _LONG, _LEAST_LONG = re.compile("[a-z]{1,40}"), 4, 2
 _WORD_LINES = re.compile(r"(?:[^\S\n]{0,8}[^\s]{1,24}[^\S\n]{0,3}\n){7,400}[^\s]{0,24}")
 _LINE_FROM_LAST = r"([^\W\d_]{3,30}[.!?] [^\n]{8,4000}[^\W\d_])(?=\n|\Z)"
 _ENDS_FIRST = re.compile(rf"\n{_LINE_FROM_LAST}")
 _ENDS_FIRST_LINE = re.compile(_LINE_FROM_LAST)
 _BLANKS = bytes(0x20 if code <= 0x20 else 0x41 for code in range(256))
-_NO_BLANK = b"A" * 16
+_NO_BLANK = b"A" * 32
 _LEAST_LINES, _SAME, _SHORT_LINE = 8, 4, 14
 
 
