@@ -14,9 +14,6 @@ BASE85: Final = re.compile(
     r"(?:[A-Za-e][!#-&(-+\-0-9;-Z^-z{|}~]{4}){5,4000}"
     r"(?:[A-Za-e][!#-&(-+\-0-9;-Z^-z{|}~]{0,3})?(?![^\s\"'`).,])"
 )
-ASCII85: Final = re.compile(
-    r"(?:[+-I][!-uz]{4}){5,4000}(?:[+-I][!-u]{0,3})?(?![^\s\"'`).,])"
-)
 BASE58: Final = re.compile(r"(?<![^\W_])[1-9A-HJ-NP-Za-km-z]{22,2000}(?![^\W_])")
 OCTAL: Final = re.compile(r"(?:[01][0-7]{2}[ ,;]{1,2}(?:0o?)?){7,4000}[01][0-7]{2}")
 _ALPHABET58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
@@ -38,14 +35,6 @@ def from_base85(run: str) -> str:
         if decoded:
             return decoded
     return ""
-
-
-def from_ascii85(run: str) -> str:
-    """The text in a run of ascii85 without its marks."""
-    try:
-        return _ascii(base64.a85decode(run))
-    except ValueError:
-        return ""
 
 
 def from_base58(run: str) -> str:

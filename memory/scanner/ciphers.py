@@ -15,7 +15,7 @@ from memory.scanner import rearranged, respelled, segment, split
 from memory.scanner.views import apart, beyond_ascii
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from memory.scanner.views import Piece, View
 
@@ -117,13 +117,15 @@ def undo(view: View) -> Iterator[View]:
     """Views with ciphers undone."""
     letters = view.text.encode("ascii", "replace").translate(_LETTERS_ONLY).decode()
     words = letters.split()
+    distinct = set(words)
     lengths = [*map(len, words)]
     longest = max(lengths, default=0)
     # The length of each word, cut off at what a byte can hold.
     cut = map(min, lengths, repeat(_LARGEST)) if longest > _LARGEST else lengths
     sizes = bytes(cut)
-    if not _TABLE_WORDS.isdisjoint(words):
-        yield from _substitution(view, words)
+    enciphered = _TABLE_WORDS.intersection(distinct)
+    if len(enciphered) >= _MIN_MARKERS:
+        yield from _substitution(view, enciphered)
     yield from _leet(view)
     if _LONE_LETTERS in sizes or any(map(str.isalpha, set(beyond_ascii(view.text)))):
         yield from _pulled_apart_words(view)
@@ -136,16 +138,16 @@ def undo(view: View) -> Iterator[View]:
         return
     yield from split.undo(view)
     yield from rearranged.undo(view)
-    yield from respelled.undo(view, words)
+    yield from respelled.undo(view, words, distinct)
 
 
-def _substitution(view: View, words: list[str]) -> Iterator[View]:
-    counts = Counter(_TABLE[word] for word in set(words) if word in _TABLE)
+def _substitution(view: View, words: Collection[str]) -> Iterator[View]:
+    counts = Counter(_TABLE[word] for word in words)
     for cipher, count in counts.most_common(2):
         if count < _MIN_MARKERS:
             continue
         parts: list[Piece] = []
-        markers = {word for word in words if _TABLE.get(word) == cipher}
+        markers = {word for word in words if _TABLE[word] == cipher}
         for start, end in _enciphered(view.text, cipher, markers):
             source = view.text[start:end]
             if cipher[:5] == "shift":

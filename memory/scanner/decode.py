@@ -38,8 +38,11 @@ _DASH_MARKS = bytes(0x41 if chr(code) in ".-/ _|?" else 0x20 for code in range(2
 _DASH_RUN = b"A" * 24
 _ALNUM_MARKS = bytes(0x41 if chr(code).isalnum() else 0x20 for code in range(128)) * 2
 _BASE58_RUN = b"A" * 22
-_FILLED_MARKS = bytes(0x41 if 0x20 < code < 0x7F else 0x20 for code in range(256))
-_FILLED_RUN = b"A" * 25
+_SIGNS85 = b"!#$%&()*+-;<=>?@^_`{|}~"
+_MARKS85 = bytes(
+    0x41 if code in _SIGNS85 or (code < 0x80 and chr(code).isalnum()) else 0x20
+    for code in range(256)
+)
 _OPENING = frozenset("\"'`(:=")
 _WRAPPED = re.compile(
     r"(?:[A-Za-z0-9+/]{40,100}\r?\n){1,400}[A-Za-z0-9+/]{1,100}={0,2}"
@@ -217,25 +220,21 @@ def decode(view: View) -> Iterator[View]:
         yield from _runs(view, _DECIMAL.finditer(text), _from_decimal, "decimal")
         yield from _runs(view, bases.OCTAL.finditer(text), bases.from_octal, "octal")
     yield from _prefixed_encodings(view)
-    if _BASE58_RUN in raw.translate(_FILLED_MARKS):
-        yield from _large_alphabets(view, raw)
+    yield from _large_alphabets(view, raw)
     if _DASH_RUN in raw.translate(_DASH_MARKS):
         yield from _runs(view, _MORSE.finditer(text), _from_morse, "morse")
 
 
 def _large_alphabets(view: View, raw: bytes) -> Iterator[View]:
     """Encodings in 58 or 85 signs; the text holds a run of them, without a blank."""
+    signs = raw.translate(_MARKS85)
+    if _BASE58_RUN not in signs:
+        return
     text = view.text
-    letters = raw.translate(_ALNUM_MARKS)
-    if _BASE58_RUN in letters:
-        runs = _at_runs(bases.BASE58, text, letters, _BASE58_RUN)
-        yield from _runs(view, runs, bases.from_base58, "base58")
-    filled = raw.translate(_FILLED_MARKS)
-    if _FILLED_RUN in filled:
-        runs = _at_runs(bases.BASE85, text, filled, _FILLED_RUN)
-        yield from _runs(view, runs, bases.from_base85, "base85")
-        runs = _at_runs(bases.ASCII85, text, filled, _FILLED_RUN)
-        yield from _runs(view, runs, bases.from_ascii85, "ascii85")
+    runs = _at_runs(bases.BASE85, text, signs, _BASE58_RUN)
+    yield from _runs(view, runs, bases.from_base85, "base85")
+    runs = _at_runs(bases.BASE58, text, raw.translate(_ALNUM_MARKS), _BASE58_RUN)
+    yield from _runs(view, runs, bases.from_base58, "base58")
 
 
 def _at_runs(

@@ -36,6 +36,7 @@ _ENDS_FIRST = re.compile(rf"\n{_LINE_FROM_LAST}")
 _ENDS_FIRST_LINE = re.compile(_LINE_FROM_LAST)
 _BLANKS = bytes(0x20 if code <= 0x20 else 0x41 for code in range(256))
 _NO_BLANK = b"A" * 32
+_SAMPLE = 7
 _LEAST_LINES, _SAME, _SHORT_LINE = 8, 4, 14
 
 
@@ -135,6 +136,11 @@ def _without_filler(even: str, odd: str) -> str:
     return ""
 
 
+def _is_repeated(lines: list[str]) -> bool:
+    """Whether every other of the first lines is the same."""
+    return lines[0] == lines[2] == lines[4] or lines[1] == lines[3] == lines[5]
+
+
 def _every_other_line(view: View) -> Iterator[View]:
     """Each half of lines that are taken in turn, where these are short or repeated."""
     text = view.text
@@ -144,7 +150,9 @@ def _every_other_line(view: View) -> Iterator[View]:
             words = match.group().split()
             halves = " ".join(words[::2]), " ".join(words[1::2])
             parts += [(half, *match.span()) for half in halves]
-    else:
+    elif _is_repeated(text.split("\n", _SAMPLE)) or _is_repeated(
+        text.rsplit("\n", _SAMPLE)[::-1]
+    ):
         lines = text.split("\n")
         for half, other in ((lines[::2], lines[1::2]), (lines[1::2], lines[::2])):
             if "" not in other and len(set(other)) * _SAME <= len(other):

@@ -89,16 +89,19 @@ def _pairs() -> frozenset[str]:
     return _whole().union(_BACKWARD)
 
 
-def undo(view: View, words: list[str]) -> Iterator[View]:
-    """Views in which unknown words are known ones; ``words`` are those of the view."""
+def undo(view: View, words: list[str], distinct: set[str]) -> Iterator[View]:
+    """Views in which unknown words are known ones.
+
+    ``words`` are those of the view in order, ``distinct`` each of them once.
+    """
     pairs = _pairs().intersection(map(add, words, words[1:]))
     if pairs:
         yield from _in_order(view, pairs)
     parts = _joined(view, words, pairs) if pairs else []
-    plain = _transpositions(set(words))
+    plain = _transpositions(distinct)
     if parts or plain:
         yield from _with_words(view, parts, plain)
-    if len(_bare_hints().intersection(words)) >= _LEAST_HINTS:
+    if len(_bare_hints().intersection(distinct)) >= _LEAST_HINTS:
         yield from _with_vowels(view)
     if view.text.count("ay") >= _LEAST_PIG:
         yield from _from_pig_latin(view)

@@ -44,7 +44,10 @@ def find(view: View) -> Iterator[Hit]:
     """Yield secrets in a view; its upper and lower case must be the original's."""
     text = view.text
     for rule, pattern in _COMPILED:
-        if not any(need in text for need in rule.needs):
+        for need in rule.needs:
+            if need in text:
+                break
+        else:
             continue
         for match in pattern.finditer(text):
             if _is_real(rule.id, match):
