@@ -43,7 +43,7 @@ _MARKS85 = bytes(
     0x41 if code in _SIGNS85 or (code < 0x80 and chr(code).isalnum()) else 0x20
     for code in range(256)
 )
-_OPENING = frozenset("\"'`(:=")
+_OPENING = "\"'`(:="
 _WRAPPED = re.compile(
     r"(?:[A-Za-z0-9+/]{40,100}\r?\n){1,400}[A-Za-z0-9+/]{1,100}={0,2}"
 )
@@ -244,11 +244,11 @@ def _at_runs(
     place = marked.find(run)
     while place >= 0:
         end = marked.find(b" ", place)
-        while text[place] in _OPENING:
-            place += 1
+        end = end if end >= 0 else len(text)
+        place += len(text[place:end]) - len(text[place:end].lstrip(_OPENING))
         if match := pattern.match(text, place):
             yield match
-        place = marked.find(run, max(end, place)) if end >= 0 else -1
+        place = marked.find(run, end)
 
 
 def _prefixed_encodings(view: View) -> Iterator[View]:

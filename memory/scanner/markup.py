@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memory.scanner.views import Piece, View
 
 KIND = "markup"
-_LEAST_WORDS = 3
+_LEAST_WORDS = 4
 # What must be in the text, and the texts that it announces.
 _PATTERNS = (
     ('")', re.compile(r"\]\([^\s()]{1,300}\s{1,3}\"(.{12,600}?)\"\)")),

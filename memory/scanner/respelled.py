@@ -104,7 +104,9 @@ def undo(view: View, words: list[str], distinct: set[str]) -> Iterator[View]:
     if len(_bare_hints().intersection(distinct)) >= _LEAST_HINTS:
         yield from _with_vowels(view)
     if view.text.count("ay") >= _LEAST_PIG:
-        yield from _from_pig_latin(view)
+        ends = (word for word in distinct if word[-2:] == "ay")
+        if sum(word not in _ordinary() for word in ends) >= _LEAST_PIG:
+            yield from _from_pig_latin(view)
 
 
 # ── Order ──────────────────────────────────────────────────────────────────────
@@ -219,7 +221,7 @@ def _bare_hints() -> frozenset[str]:
 def _by_consonants(language: str) -> dict[str, str]:
     """The consonants of a word → the word; frequent and short ones come first."""
     table = dict(_SHORT_WORDS) if language == "en" else {}
-    words = sorted(concepts.vocabulary(language), key=len)
+    words = sorted(sorted(concepts.vocabulary(language)), key=len)
     if language == "en":
         words += sorted(segment.COMMON)
     for word in (*_FREQUENT, *words):
