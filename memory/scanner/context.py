@@ -65,7 +65,9 @@ class Quotations(NamedTuple):
 
     def holds(self, start: int, end: int) -> bool:
         """Whether a span lies in a quotation or in a block of code."""
-        return any(_is_inside(spans, start, end) for spans in (self.quotes, self.fences))
+        return any(
+            _is_inside(spans, start, end) for spans in (self.quotes, self.fences)
+        )
 
 
 def _is_inside(spans: tuple[tuple[int, int], ...], start: int, end: int) -> bool:

@@ -33,7 +33,9 @@ CODES = frozenset(
     "base64 base32 base58 base85 ascii85 hex escape escape_letters url_letters "
     "html_letters".split()
 )
-SILENT = frozenset({"url", "html", "plain", "spread", "lookalike", "split", "respelled", "markup"})
+SILENT = frozenset(
+    {"url", "html", "plain", "spread", "lookalike", "split", "respelled", "markup"}
+)
 # Nothing is hidden below these.
 _LAST = frozenset({respelled.KIND, markup.KIND})
 _MIN_WORDS, _LONG, _MIN_LONG = 3, 5, 2

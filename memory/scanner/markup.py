@@ -33,7 +33,8 @@ _PATTERNS = (
 )
 _FRONT_MATTER = "---\n"
 _VALUE = re.compile(
-    r"^[\w-]{1,40}:[ \t]{1,4}([\"']?)(?P<value>[^\n]{12,800}?)\1[ \t]{0,4}$", re.MULTILINE
+    r"^[\w-]{1,40}:[ \t]{1,4}([\"']?)(?P<value>[^\n]{12,800}?)\1[ \t]{0,4}$",
+    re.MULTILINE,
 )
 
 

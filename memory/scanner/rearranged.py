@@ -124,7 +124,9 @@ def _every_second(line: str) -> str:
 def _is_english(text: str) -> bool:
     """Whether most letters belong to known words, some of them long."""
     words = tuple(_WORD.findall(text))
-    long_words = [word for word in words if len(word) >= _LONG and segment.is_known(word)]
+    long_words = [
+        word for word in words if len(word) >= _LONG and segment.is_known(word)
+    ]
     return len(long_words) >= _LEAST_LONG and segment.coverage(words) >= _READABLE
 
 

@@ -33,25 +33,26 @@ _settled: set[str] = set()
 _MOST_SETTLED = 1 << 17
 _WORD = re.compile(r"[a-z]{1,255}")
 # What very short words without vowels stand for.
-_SHORT_WORDS = {
-    skeleton: word
-    for word, skeleton in (
-        pair.split(":")
-        for pair in (
-            "you:y me:m to:t is:s of:f in:n and:nd are:r be:b do:d my:my the:th it:t "
-            "all:ll any:ny your:yr our:r have:hv has:hs were:wr was:ws will:wll not:nt "
-            "with:wth from:frm this:ths that:tht what:wht now:nw new:nw user:sr "
-            "above:bv tell:tll give:gv rules:rls say:sy only:nly key:ky"
-        ).split()
-    )
-}
+_SHORT_WORDS = dict(
+    pair.split(":")
+    for pair in (
+        "y:you m:me t:to s:is f:of n:in nd:and r:are b:be d:do my:my th:the ll:all "
+        "ny:any yr:your hv:have hs:has wr:were ws:was wll:will nt:not wth:with frm:from "
+        "ths:this tht:that wht:what nw:new sr:user bv:above tll:tell gv:give rls:rules "
+        "sy:say nly:only ky:key fr:for st:set wrt:write snd:send"
+    ).split()
+)
 _FREQUENT = (
     "the and your with from this that what tell rules ignore instructions previous "
     "prompt password system user forget disregard send always never secret message "
-    "repeat reveal before after when every output about answer follow "
+    "repeat reveal before after when every output about answer follow must give write "
+    "word code email example every just print show conversation restrictions without "
+    "real exist future text "
     "instrucciones anteriores ignora todas sistema muestra vergiss alles anweisungen "
     "bisherigen vorherigen istruzioni precedenti tutte oublie toutes instrucoes"
 ).split()
+# Skeletons that technical texts use as they are.
+_ABBREVIATIONS = ("cd", "cod", "prnt", "shw", "usr", "msg", "emal", "ws", "wr", "al")
 _LANGUAGES = ("en", "es", "de", "it", "fr", "pt")
 # Neighbours that hardly any text has but one whose words stand in reversed order.
 _BACKWARD = {
@@ -214,7 +215,7 @@ def _skeletons(word: str) -> tuple[str, str]:
 def _bare_hints() -> frozenset[str]:
     """What is left of words that hardly any order can do without."""
     skeletons = (part for word in _FREQUENT for part in _skeletons(word))
-    return frozenset(part for part in skeletons if part not in _ordinary())
+    return frozenset(skeletons).difference(segment.COMMON, _ABBREVIATIONS)
 
 
 @cache
@@ -237,10 +238,14 @@ def _with_vowels(view: View) -> Iterator[View]:
     start = 0
     for line in view.text.split("\n"):
         words = set(_WORD.findall(line))
-        bare = words.difference(_ordinary())
-        if len(bare) >= max(_LEAST_BARE, _BARE_SHARE * len(words)):
+        bare = words.difference(segment.COMMON)
+        least = max(_LEAST_BARE, _BARE_SHARE * len(words))
+        if len(bare) < least:
+            table = {}
+        else:
             tables = map(_by_consonants, _LANGUAGES)
             table = max(tables, key=lambda table: len(bare & table.keys()))
+        if len(bare & table.keys()) >= least:
             plain = _WORD.sub(lambda match: table.get(match[0], match[0]), line)
             parts.append((plain, start, start + len(line)))
         start += len(line) + 1
