@@ -47,9 +47,7 @@ class Quotations(NamedTuple):
     is_about_attacks: bool
     quotes: tuple[tuple[int, int], ...]
     fences: tuple[tuple[int, int], ...]
-    # Where each cue starts and ends.
-    starts: tuple[int, ...]
-    ends: tuple[int, ...]
+    cues: tuple[tuple[int, int], ...]
 
     def cues_near(self, start: int, end: int) -> int:
         """How many cues stand before and after a hit, in its own paragraph."""
@@ -59,9 +57,11 @@ class Quotations(NamedTuple):
         last = end + _CUE_AFTER
         paragraph_end = text.find(_PARAGRAPH, end, last)
         last = paragraph_end if paragraph_end >= 0 else last
-        before = bisect_right(self.ends, start) - bisect_left(self.starts, first)
-        after = bisect_right(self.ends, last) - bisect_left(self.starts, end)
-        return max(before, 0) + max(after, 0)
+        return self._cues(first, start) + self._cues(end, last)
+
+    def _cues(self, first: int, last: int) -> int:
+        begin = bisect_left(self.cues, first, key=_start)
+        return max(bisect_right(self.cues, last, key=_end) - begin, 0)
 
     def holds(self, start: int, end: int) -> bool:
         """Whether a span lies in a quotation or in a block of code."""
@@ -71,30 +71,33 @@ class Quotations(NamedTuple):
 
 
 def _is_inside(spans: tuple[tuple[int, int], ...], start: int, end: int) -> bool:
-    place = bisect_right(spans, start, key=_first) - 1
+    place = bisect_right(spans, start, key=_start) - 1
     return place >= 0 and end <= spans[place][1]
 
 
-def _first(span: tuple[int, int]) -> int:
+def _start(span: tuple[int, int]) -> int:
     return span[0]
+
+
+def _end(span: tuple[int, int]) -> int:
+    return span[1]
 
 
 def survey(text: str) -> Quotations:
     """Return the quotations; none in JSON, nor when one covers the whole text."""
     fences = _spans(_FENCE, text) if "```" in text else ()
     cues = _spans(_CUES, text)
-    places = tuple(start for start, _ in cues), tuple(end for _, end in cues)
     if _JSON_KEY.search(text) and text.lstrip()[:1] in ("{", "["):
-        return Quotations(text, False, (), (), *places)
+        return Quotations(text, is_about_attacks=False, quotes=(), fences=(), cues=cues)
     head_end = _front_matter_end(text)
     quotes = tuple(
-        span for span in _spans(_QUOTES, text) if not _is_value(text, *span, head_end)
+        span for span in _spans(_QUOTES, text) if not _is_value(text, span[0], head_end)
     )
     size = len(text.strip())
     is_about_attacks = len(cues) > _DENSE * (1 + size // _DENSE_PER)
     if any(end - start >= _WHOLE_TEXT * size for start, end in (*quotes, *fences)):
-        return Quotations(text, is_about_attacks, (), (), *places)
-    return Quotations(text, is_about_attacks, quotes, fences, *places)
+        return Quotations(text, is_about_attacks, (), (), cues)
+    return Quotations(text, is_about_attacks, quotes, fences, cues)
 
 
 def _spans(pattern: re.Pattern[str], text: str) -> tuple[tuple[int, int], ...]:
@@ -109,7 +112,7 @@ def _front_matter_end(text: str) -> int:
     return end if end >= 0 else 0
 
 
-def _is_value(text: str, start: int, end: int, head_end: int) -> bool:
+def _is_value(text: str, start: int, head_end: int) -> bool:
     """Whether the quotes belong to the markup: a value, an attribute, a link title.
 
     Such a text is not somebody's words that the page repeats.

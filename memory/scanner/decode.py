@@ -78,7 +78,8 @@ _MORSE_TABLE = dict(
 # What a code can decode to that is a code itself.
 _AGAIN = re.compile(
     r"[A-Za-z0-9+/_-]{16,}={0,2}|[0-9a-fA-Fx ,:;\\]{20,}|[.\-/ ]{24,}|<~[!-uz\s]{10,}~>"
-    r"|(?:%[0-9a-fA-F]{2}|&#x?[0-9a-fA-F]{2,6};|\\u[0-9a-fA-F]{4}|[A-Za-z0-9 _.~/-]){8,}"
+    r"|(?:%[0-9a-fA-F]{2}|&#x?[0-9a-fA-F]{2,6};|\\u[0-9a-fA-F]{4}"
+    r"|[A-Za-z0-9 _.~/-]){8,}"
 )
 
 

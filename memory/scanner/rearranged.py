@@ -9,10 +9,10 @@ import re
 from typing import TYPE_CHECKING
 
 from memory.scanner import segment
-from memory.scanner.views import apart, beyond_ascii
+from memory.scanner.views import apart, beyond_ascii, by_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from memory.scanner.views import Piece, View
 
@@ -45,24 +45,12 @@ def undo(view: View) -> Iterator[View]:
     text = view.text
     beyond = beyond_ascii(text)
     if len(beyond) >= _LEAST_TURNED and not _TURNED_SIGNS.isdisjoint(beyond):
-        yield from _by_line(view, _turn, "turned")
+        yield from by_line(view, _turn, "turned")
     if _may_have_filler(text):
-        yield from _by_line(view, _every_second, "interleaved")
+        yield from by_line(view, _every_second, "interleaved")
     yield from _from_last(view)
     if text.count("\n") >= _LEAST_LINES - 1:
         yield from _every_other_line(view)
-
-
-def _by_line(view: View, read: Callable[[str], str], kind: str) -> Iterator[View]:
-    """The lines that can be read another way."""
-    parts: list[Piece] = []
-    start = 0
-    for line in view.text.split("\n"):
-        if plain := read(line):
-            parts.append((plain, start, start + len(line)))
-        start += len(line) + 1
-    if parts:
-        yield view.derive(apart(parts), kind=kind)
 
 
 def _from_last(view: View) -> Iterator[View]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from itertools import pairwise
 from operator import add
 from typing import TYPE_CHECKING
 
 from memory.scanner import concepts, segment
-from memory.scanner.views import apart
+from memory.scanner.views import apart, by_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -36,7 +37,7 @@ _WORD = re.compile(r"[a-z]{1,255}")
 _SHORT_WORDS = dict(
     pair.split(":")
     for pair in (
-        "y:you m:me t:to s:is f:of n:in nd:and r:are b:be d:do my:my th:the ll:all "
+        "y:you m:me t:to s:is f:of n:in nd:and r:are b:be d:do th:the ll:all "
         "ny:any yr:your hv:have hs:has wr:were ws:was wll:will nt:not wth:with frm:from "
         "ths:this tht:that wht:what nw:new sr:user bv:above tll:tell gv:give rls:rules "
         "sy:say nly:only ky:key fr:for st:set wrt:write snd:send"
@@ -60,8 +61,10 @@ _BACKWARD = {
     for firsts, seconds in (
         (
             "the an your my our every",
-            "of to in on for from with by and is are was were ignore forget disregard "
-            "reveal tell give send follow obey you me",
+            (
+                "of to in on for from with by and is are was were ignore forget "
+                "disregard reveal tell give send follow obey you me"
+            ),
         ),
         ("all any previous prior", "ignore forget disregard override reveal delete"),
         ("instructions rules directions guidelines", "previous prior all system"),
@@ -103,11 +106,11 @@ def undo(view: View, words: list[str], distinct: set[str]) -> Iterator[View]:
     if parts or plain:
         yield from _with_words(view, parts, plain)
     if len(_bare_hints().intersection(distinct)) >= _LEAST_HINTS:
-        yield from _with_vowels(view)
+        yield from by_line(view, _with_vowels, KIND)
     if view.text.count("ay") >= _LEAST_PIG:
         ends = (word for word in distinct if word[-2:] == "ay")
         if sum(word not in _ordinary() for word in ends) >= _LEAST_PIG:
-            yield from _from_pig_latin(view)
+            yield from by_line(view, _from_pig_latin, "pig_latin")
 
 
 # ── Order ──────────────────────────────────────────────────────────────────────
@@ -137,7 +140,7 @@ def _joined(view: View, words: list[str], pairs: Collection[str]) -> list[Piece]
     known_words = segment.KNOWN_WORDS
     halves = {
         (first, second)
-        for first, second in zip(words, words[1:], strict=False)
+        for first, second in pairwise(words)
         if first + second in pairs and first + second in _whole()
     }
     # Two English words may be meant as two; not where others are cut.
@@ -232,25 +235,18 @@ def _by_consonants(language: str) -> dict[str, str]:
     return table
 
 
-def _with_vowels(view: View) -> Iterator[View]:
-    """Lines of which most words are consonants that stand for a known word."""
-    parts: list[Piece] = []
-    start = 0
-    for line in view.text.split("\n"):
-        words = set(_WORD.findall(line))
-        bare = words.difference(segment.COMMON)
-        least = max(_LEAST_BARE, _BARE_SHARE * len(words))
-        if len(bare) < least:
-            table = {}
-        else:
-            tables = map(_by_consonants, _LANGUAGES)
-            table = max(tables, key=lambda table: len(bare & table.keys()))
-        if len(bare & table.keys()) >= least:
-            plain = _WORD.sub(lambda match: table.get(match[0], match[0]), line)
-            parts.append((plain, start, start + len(line)))
-        start += len(line) + 1
-    if parts:
-        yield view.derive(apart(parts), kind=KIND)
+def _with_vowels(line: str) -> str:
+    """A line of which most words are consonants that stand for a known word."""
+    words = set(_WORD.findall(line))
+    bare = words.difference(segment.COMMON)
+    least = max(_LEAST_BARE, _BARE_SHARE * len(words))
+    if len(bare) < least:
+        return ""
+    tables = map(_by_consonants, _LANGUAGES)
+    table = max(tables, key=lambda words: len(bare & words.keys()))
+    if len(bare & table.keys()) < least:
+        return ""
+    return _WORD.sub(lambda match: table.get(match[0], match[0]), line)
 
 
 # ── Words in which the first letters stand last ────────────────────────────────
@@ -268,18 +264,12 @@ def _unturned(word: str) -> str:
     return next(known_words, choices[0])
 
 
-def _from_pig_latin(view: View) -> Iterator[View]:
-    parts: list[Piece] = []
-    start = 0
-    for line in view.text.split("\n"):
-        words = _WORD.findall(line)
-        turned = [word for word in words if _unturned(word) != word]
-        if len(turned) >= max(_LEAST_PIG, _PIG_SHARE * len(words)):
-            plain = _WORD.sub(lambda match: _unturned(match[0]), line)
-            parts.append((plain, start, start + len(line)))
-        start += len(line) + 1
-    if parts:
-        yield view.derive(apart(parts), kind="pig_latin")
+def _from_pig_latin(line: str) -> str:
+    words = _WORD.findall(line)
+    turned = [word for word in words if _unturned(word) != word]
+    if len(turned) < max(_LEAST_PIG, _PIG_SHARE * len(words)):
+        return ""
+    return _WORD.sub(lambda match: _unturned(match[0]), line)
 
 
 def forget() -> None:

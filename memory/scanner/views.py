@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 # What a part of a text is read as, and where that part starts and ends.
 Piece = tuple[str, int, int]
@@ -123,3 +123,15 @@ class View:
                 position += len(text)
         text = "".join(piece[0] for piece in pieces)
         return View(text, tuple(marks), kind, self.depth + int(hidden))
+
+
+def by_line(view: View, read: Callable[[str], str], kind: str) -> Iterator[View]:
+    """One view of the lines that can be read another way; ``read`` says how."""
+    parts: list[Piece] = []
+    start = 0
+    for line in view.text.split("\n"):
+        if plain := read(line):
+            parts.append((plain, start, start + len(line)))
+        start += len(line) + 1
+    if parts:
+        yield view.derive(apart(parts), kind=kind)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 Disguise = Callable[[str], str]
 _LOWER = string.ascii_lowercase
-_SIMILAR = str.maketrans("aceiopxyjs", "асеіорхујѕ")  # noqa: RUF001  (look-alikes)
+_SIMILAR = str.maketrans("aceiopxyjs", "асеіорхујѕ")
 _LEET = str.maketrans("aeiost", "431057")
 _TURNED = str.maketrans(_LOWER, "ɐqɔpǝɟƃɥᴉɾʞlɯuodbɹsʇnʌʍxʎz")
 _ATBASH = str.maketrans(_LOWER, _LOWER[::-1])
@@ -24,8 +24,8 @@ _CAESAR = str.maketrans(_LOWER, _LOWER[3:] + _LOWER[:3])
 _MORSE = dict(
     zip(
         _LOWER,
-        ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - "
-        "..- ...- .-- -..- -.-- --..".split(),
+        ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... "
+        "- ..- ...- .-- -..- -.-- --..".split(),
         strict=True,
     )
 )
