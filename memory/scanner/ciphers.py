@@ -121,8 +121,10 @@ def undo(view: View) -> Iterator[View]:
     lengths = [*map(len, words)]
     longest = max(lengths, default=0)
     # The length of each word, cut off at what a byte can hold.
-    cut = map(min, lengths, repeat(_LARGEST)) if longest > _LARGEST else lengths
-    sizes = bytes(cut)
+    short_lengths = (
+        map(min, lengths, repeat(_LARGEST)) if longest > _LARGEST else lengths
+    )
+    sizes = bytes(short_lengths)
     enciphered = _TABLE_WORDS.intersection(distinct)
     if len(enciphered) >= _MIN_MARKERS:
         yield from _substitution(view, enciphered)

@@ -76,7 +76,7 @@ _MORSE_TABLE = dict(
     )
 )
 # What a code can decode to that is a code itself.
-_AGAIN = re.compile(
+_NESTED_CODE = re.compile(
     r"[A-Za-z0-9+/_-]{16,}={0,2}|[0-9a-fA-Fx ,:;\\]{20,}|[.\-/ ]{24,}|<~[!-uz\s]{10,}~>"
     r"|(?:%[0-9a-fA-F]{2}|&#x?[0-9a-fA-F]{2,6};|\\u[0-9a-fA-F]{4}"
     r"|[A-Za-z0-9 _.~/-]){8,}"
@@ -85,7 +85,7 @@ _AGAIN = re.compile(
 
 def is_code(text: str) -> bool:
     """Whether a decoded text is nothing but a code again."""
-    return _AGAIN.fullmatch(text.strip()) is not None
+    return _NESTED_CODE.fullmatch(text.strip()) is not None
 
 
 def readable(text: str) -> bool:
@@ -113,6 +113,11 @@ def _runs(
     ]
     if parts:
         yield view.derive(apart(parts), kind=kind)
+
+
+def _marked(text: str, marks: bytes) -> bytes:
+    """The text with a mark for some characters and a blank for others; as long."""
+    return text.encode("ascii", "replace").translate(marks)
 
 
 def _long_runs(text: str, marked: bytes) -> Iterator[re.Match[str]]:
@@ -209,9 +214,7 @@ def _from_escapes(run: str) -> str:
 def decode(view: View) -> Iterator[View]:
     """Every decoding of one view that yields something readable."""
     text = view.text
-    # As long as the text; what is no ASCII character is none of the signs looked for.
-    raw = text.encode("ascii", "replace")
-    marked = raw.translate(_BASE64_MARKS)
+    marked = _marked(text, _BASE64_MARKS)
     yield from _runs(view, _long_runs(text, marked), _from_base64, "base64")
     if _BASE64_LINE in marked:
         yield from _runs(view, _WRAPPED.finditer(text), _from_base64, "base64")
@@ -221,20 +224,20 @@ def decode(view: View) -> Iterator[View]:
         yield from _runs(view, _DECIMAL.finditer(text), _from_decimal, "decimal")
         yield from _runs(view, bases.OCTAL.finditer(text), bases.from_octal, "octal")
     yield from _prefixed_encodings(view)
-    yield from _large_alphabets(view, raw)
-    if _DASH_RUN in raw.translate(_DASH_MARKS):
+    yield from _large_alphabets(view)
+    if _DASH_RUN in _marked(text, _DASH_MARKS):
         yield from _runs(view, _MORSE.finditer(text), _from_morse, "morse")
 
 
-def _large_alphabets(view: View, raw: bytes) -> Iterator[View]:
+def _large_alphabets(view: View) -> Iterator[View]:
     """Encodings in 58 or 85 signs; the text holds a run of them, without a blank."""
-    signs = raw.translate(_MARKS85)
+    text = view.text
+    signs = _marked(text, _MARKS85)
     if _BASE58_RUN not in signs:
         return
-    text = view.text
     runs = _at_runs(bases.BASE85, text, signs, _BASE58_RUN)
     yield from _runs(view, runs, bases.from_base85, "base85")
-    runs = _at_runs(bases.BASE58, text, raw.translate(_ALNUM_MARKS), _BASE58_RUN)
+    runs = _at_runs(bases.BASE58, text, _marked(text, _ALNUM_MARKS), _BASE58_RUN)
     yield from _runs(view, runs, bases.from_base58, "base58")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Letters that look like a Latin one turned by half. Each, where it has one, with the
 # letter it is read as; b and q, d and p, n and u are each other's turned form.
-_TURNED = str.maketrans(
+_TURNED_LETTERS = str.maketrans(
     "\u0250\u0254\u01dd\u025f\u0183\u0265\u1d09\u027e\u029e\u026f\u0279\u0287\u028c"
     "\u028d\u028e\u0131bqdpnu",
     "acefghijkmrtvwyiqbpdun",
@@ -27,7 +27,7 @@ _TURNED_SIGNS = frozenset(
     "\u0250\u0254\u01dd\u025f\u0183\u0265\u1d09\u027e\u029e\u026f\u0279\u0287\u028c\u028d"
     "\u028e"
 )
-_LEAST_TURNED, _READABLE, _MOSTLY = 5, 0.5, 0.8
+_LEAST_TURNED_LETTERS, _READABLE, _MOSTLY = 5, 0.5, 0.8
 _LEAST_BLANKS, _SHORTEST, _FEWEST = 3, 24, 4
 _WORD, _LONG, _LEAST_LONG = re.compile("[a-z]{1,40}"), 4, 2
 _WORD_LINES = re.compile(r"(?:[^\S\n]{0,8}[^\s]{1,24}[^\S\n]{0,3}\n){7,400}[^\s]{0,24}")
@@ -37,14 +37,14 @@ _ENDS_FIRST_LINE = re.compile(_LINE_FROM_LAST)
 _BLANKS = bytes(0x20 if code <= 0x20 else 0x41 for code in range(256))
 _NO_BLANK = b"A" * 32
 _SAMPLE = 7
-_LEAST_LINES, _SAME, _SHORT_LINE = 8, 4, 14
+_LEAST_LINES, _LINES_PER_FILLER, _SHORT_LINE = 8, 4, 14
 
 
 def undo(view: View) -> Iterator[View]:
     """Views with the parts in the order in which they are read."""
     text = view.text
     beyond = beyond_ascii(text)
-    if len(beyond) >= _LEAST_TURNED and not _TURNED_SIGNS.isdisjoint(beyond):
+    if len(beyond) >= _LEAST_TURNED_LETTERS and not _TURNED_SIGNS.isdisjoint(beyond):
         yield from by_line(view, _turn, "turned")
     if _may_have_filler(text):
         yield from by_line(view, _every_second, "interleaved")
@@ -86,7 +86,7 @@ def _turn(line: str) -> str:
     """The text of a line written upside down; from right to left as a rule."""
     if sum(char in _TURNED_SIGNS for char in set(line)) < 2:
         return ""
-    plain = line.translate(_TURNED)
+    plain = line.translate(_TURNED_LETTERS)
     readings = (plain[::-1], plain, " ".join(word[::-1] for word in plain.split()))
     best = max(readings, key=segment.readability)
     return best if segment.readability(best) >= _READABLE else ""
@@ -145,7 +145,7 @@ def _every_other_line(view: View) -> Iterator[View]:
     ):
         lines = text.split("\n")
         for half, other in ((lines[::2], lines[1::2]), (lines[1::2], lines[::2])):
-            if "" not in other and len(set(other)) * _SAME <= len(other):
+            if "" not in other and len(set(other)) * _LINES_PER_FILLER <= len(other):
                 parts.append((" ".join(half), 0, len(text)))
     if parts:
         yield view.derive(apart(parts), kind="split")

@@ -24,9 +24,9 @@ KIND = "respelled"
 # Rules look no further than some fifteen words.
 _REACH = 120
 _NO_VOWELS = str.maketrans("", "", "aeiou")
-_SHORTEST, _LONGEST, _SHORTEST_JOINED, _MOST = 5, 24, 6, 60
+_SHORTEST, _LONGEST, _SHORTEST_JOINED, _MAX_WORDS = 5, 24, 6, 60
 # Other orders of the inner letters happen by chance, but not in several words.
-_SWAPPED, _LEAST_MIXED, _LEAST_CUT = 2, 3, 2
+_SWAPPED, _LEAST_MIXED, _MIN_CUT_WORDS = 2, 3, 2
 _LEAST_HINTS, _LEAST_BARE, _BARE_SHARE = 2, 4, 0.4
 _LEAST_PIG, _PIG_SHARE, _CLUSTER = 3, 0.25, 3
 # Words that need no correction, so that each is looked at only once.
@@ -38,9 +38,9 @@ _SHORT_WORDS = dict(
     pair.split(":")
     for pair in (
         "y:you m:me t:to s:is f:of n:in nd:and r:are b:be d:do th:the ll:all "
-        "ny:any yr:your hv:have hs:has wr:were ws:was wll:will nt:not wth:with frm:from "
+        "ny:any yr:your hv:have hs:has wr:were ws:was wll:will nt:not frm:from "
         "ths:this tht:that wht:what nw:new sr:user bv:above tll:tell gv:give rls:rules "
-        "sy:say nly:only ky:key fr:for st:set wrt:write snd:send"
+        "sy:say nly:only ky:key fr:for wrt:write snd:send wth:with"
     ).split()
 )
 _FREQUENT = (
@@ -84,13 +84,13 @@ def _ordinary() -> frozenset[str]:
 
 
 @cache
-def _whole() -> frozenset[str]:
+def _whole_words() -> frozenset[str]:
     return frozenset(word for word in _ordinary() if len(word) >= _SHORTEST_JOINED)
 
 
 @cache
 def _pairs() -> frozenset[str]:
-    return _whole().union(_BACKWARD)
+    return _whole_words().union(_BACKWARD)
 
 
 def undo(view: View, words: list[str], distinct: set[str]) -> Iterator[View]:
@@ -101,7 +101,7 @@ def undo(view: View, words: list[str], distinct: set[str]) -> Iterator[View]:
     pairs = _pairs().intersection(map(add, words, words[1:]))
     if pairs:
         yield from _in_order(view, pairs)
-    parts = _joined(view, words, pairs) if pairs else []
+    parts = _joined_words(view, words, pairs) if pairs else []
     plain = _transpositions(distinct)
     if parts or plain:
         yield from _with_words(view, parts, plain)
@@ -119,10 +119,10 @@ def _in_order(view: View, pairs: Collection[str]) -> Iterator[View]:
     neighbours = [_BACKWARD[pair] for pair in pairs if pair in _BACKWARD]
     if not neighbours:
         return
-    either = "|".join(f"{first}[^a-z]{{1,3}}{second}" for first, second in neighbours)
+    pattern = "|".join(f"{first}[^a-z]{{1,3}}{second}" for first, second in neighbours)
     parts: list[Piece] = []
     end = 0
-    for match in re.finditer(rf"\b(?:{either})\b", view.text):
+    for match in re.finditer(rf"\b(?:{pattern})\b", view.text):
         if match.start() < end:
             continue
         start = view.text.rfind("\n", end, match.start()) + 1
@@ -135,23 +135,25 @@ def _in_order(view: View, pairs: Collection[str]) -> Iterator[View]:
 
 
 # ── Words cut by a blank, and with letters in another order ────────────────────
-def _joined(view: View, words: list[str], pairs: Collection[str]) -> list[Piece]:
+def _joined_words(view: View, words: list[str], pairs: Collection[str]) -> list[Piece]:
     """Two pieces that are a known word together, and of which one is none alone."""
     known_words = segment.KNOWN_WORDS
     halves = {
         (first, second)
         for first, second in pairwise(words)
-        if first + second in pairs and first + second in _whole()
+        if first + second in pairs and first + second in _whole_words()
     }
     # Two English words may be meant as two; not where others are cut.
-    cut = {pair for pair in halves if not known_words.issuperset(pair)}
-    halves = halves if len(cut) >= _LEAST_CUT else cut
+    cut_pairs = {pair for pair in halves if not known_words.issuperset(pair)}
+    halves = halves if len(cut_pairs) >= _MIN_CUT_WORDS else cut_pairs
     if not halves:
         return []
-    either = "|".join(f"{first} {second}" for first, second in sorted(halves)[:_MOST])
+    pattern = "|".join(
+        f"{first} {second}" for first, second in sorted(halves)[:_MAX_WORDS]
+    )
     return [
         (match.group().replace(" ", ""), *match.span())
-        for match in re.finditer(rf"\b(?:{either})\b", view.text)
+        for match in re.finditer(rf"\b(?:{pattern})\b", view.text)
     ]
 
 
@@ -179,15 +181,15 @@ def _transpositions(words: set[str]) -> dict[str, str]:
         _settled.clear()
         _settled.update(_ordinary())
     fresh = words.difference(_settled)
-    plain = {word: known for word in fresh if (known := transposed(word))}
+    plain = {word: known_word for word in fresh if (known_word := transposed(word))}
     _settled.update(fresh.difference(plain))
     swapped = {word: plain[word] for word in plain if _is_swapped(word, plain[word])}
     return plain if len(plain) - len(swapped) >= _LEAST_MIXED else swapped
 
 
-def _is_swapped(word: str, known: str) -> bool:
+def _is_swapped(word: str, known_word: str) -> bool:
     """Whether two neighbours changed places, as in a typing error."""
-    places = [place for place, char in enumerate(word) if char != known[place]]
+    places = [place for place, char in enumerate(word) if char != known_word[place]]
     return len(places) == _SWAPPED and places[1] - places[0] == 1
 
 
@@ -196,10 +198,10 @@ def _with_words(
 ) -> Iterator[View]:
     ends = {end for _, _, end in parts} | {start for _, start, _ in parts}
     if plain:
-        either = "|".join(sorted(plain, key=len, reverse=True)[:_MOST])
+        pattern = "|".join(sorted(plain, key=len, reverse=True)[:_MAX_WORDS])
         parts = parts + [
             (plain[match.group()], *match.span())
-            for match in re.finditer(rf"\b(?:{either})\b", view.text)
+            for match in re.finditer(rf"\b(?:{pattern})\b", view.text)
             if ends.isdisjoint(match.span())
         ]
     if parts:
@@ -239,12 +241,12 @@ def _with_vowels(line: str) -> str:
     """A line of which most words are consonants that stand for a known word."""
     words = set(_WORD.findall(line))
     bare = words.difference(segment.COMMON)
-    least = max(_LEAST_BARE, _BARE_SHARE * len(words))
-    if len(bare) < least:
+    threshold = max(_LEAST_BARE, _BARE_SHARE * len(words))
+    if len(bare) < threshold:
         return ""
     tables = map(_by_consonants, _LANGUAGES)
     table = max(tables, key=lambda words: len(bare & words.keys()))
-    if len(bare & table.keys()) < least:
+    if len(bare & table.keys()) < threshold:
         return ""
     return _WORD.sub(lambda match: table.get(match[0], match[0]), line)
 
@@ -266,8 +268,8 @@ def _unturned(word: str) -> str:
 
 def _from_pig_latin(line: str) -> str:
     words = _WORD.findall(line)
-    turned = [word for word in words if _unturned(word) != word]
-    if len(turned) < max(_LEAST_PIG, _PIG_SHARE * len(words)):
+    turned_words = [word for word in words if _unturned(word) != word]
+    if len(turned_words) < max(_LEAST_PIG, _PIG_SHARE * len(words)):
         return ""
     return _WORD.sub(lambda match: _unturned(match[0]), line)
 

@@ -18,7 +18,7 @@ Disguise = Callable[[str], str]
 _LOWER = string.ascii_lowercase
 _SIMILAR = str.maketrans("aceiopxyjs", "асеіорхујѕ")
 _LEET = str.maketrans("aeiost", "431057")
-_TURNED = str.maketrans(_LOWER, "ɐqɔpǝɟƃɥᴉɾʞlɯuodbɹsʇnʌʍxʎz")
+_TURNED_LETTERS = str.maketrans(_LOWER, "ɐqɔpǝɟƃɥᴉɾʞlɯuodbɹsʇnʌʍxʎz")
 _ATBASH = str.maketrans(_LOWER, _LOWER[::-1])
 _CAESAR = str.maketrans(_LOWER, _LOWER[3:] + _LOWER[:3])
 _MORSE = dict(
@@ -66,7 +66,7 @@ def _shifted(text: str, first: int) -> str:
     )
 
 
-def _cut(word: str, sign: str) -> str:
+def _cut_word(word: str, sign: str) -> str:
     half = len(word) // 2
     return word[:half] + sign + word[half:] if len(word) >= _LONG else word
 
@@ -134,7 +134,7 @@ CHANNELS: dict[str, Disguise] = {
     "rot13_reversed": lambda text: _rot13(text)[::-1],
     "reversed": lambda text: text[::-1],
     "each_word_reversed": lambda text: _words(text, lambda word: word[::-1]),
-    "upside_down": lambda text: text.lower().translate(_TURNED)[::-1],
+    "upside_down": lambda text: text.lower().translate(_TURNED_LETTERS)[::-1],
     "pig_latin": lambda text: _words(text.lower(), _pig_latin),
     # Every second character is filler.
     "interleaved": lambda text: "".join(char + "x" for char in text),
@@ -185,8 +185,8 @@ FORMS: dict[str, Disguise] = {
     "no_blanks": lambda text: text.replace(" ", ""),
     "camel_case": lambda text: _words(text, str.capitalize, ""),
     "snake_case": lambda text: "_".join(text.split()),
-    "hyphenated": lambda text: _words(text, lambda word: _cut(word, "-\n")),
-    "cut_by_blanks": lambda text: _words(text, lambda word: _cut(word, " ")),
+    "hyphenated": lambda text: _words(text, lambda word: _cut_word(word, "-\n")),
+    "cut_by_blanks": lambda text: _words(text, lambda word: _cut_word(word, " ")),
     "struck_through": lambda text: _letters(text, lambda char: f"{char}\u0336"),
     "without_vowels": lambda text: "".join(
         char for char in text if char not in "aeiou"

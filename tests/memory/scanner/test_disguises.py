@@ -43,7 +43,7 @@ STATEMENTS = [
 ]
 
 
-def _held(name: str, texts: list[str]) -> list[str]:
+def _held_texts(name: str, texts: list[str]) -> list[str]:
     return [text for text in texts if scanner.scan(DISGUISES[name](text)).is_held]
 
 
@@ -51,7 +51,7 @@ def _held(name: str, texts: list[str]) -> list[str]:
 def shares() -> dict[str, float]:
     """The share of attacks that are held in each disguise."""
     assert len(PLAIN) >= 25
-    return {name: len(_held(name, PLAIN)) / len(PLAIN) for name in DISGUISES}
+    return {name: len(_held_texts(name, PLAIN)) / len(PLAIN) for name in DISGUISES}
 
 
 def test_every_disguise_is_seen_through(shares: dict[str, float]) -> None:
@@ -64,14 +64,16 @@ def test_nearly_all_disguised_attacks_are_held(shares: dict[str, float]) -> None
 
 def test_honest_sentences_keep_their_verdict_in_any_form() -> None:
     honest = [text for text in HONEST if scanner.scan(text).verdict == "clean"]
-    false_holds = {name: held for name in FORMS if (held := _held(name, honest))}
+    false_holds = {
+        name: texts for name in FORMS if (texts := _held_texts(name, honest))
+    }
     count = sum(map(len, false_holds.values()))
     assert count <= 0.01 * len(honest) * len(FORMS), false_holds
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_encoded_statements_give_no_orders(name: str) -> None:
-    assert _held(name, STATEMENTS) == []
+    assert _held_texts(name, STATEMENTS) == []
 
 
 def test_kinds_are_named_once() -> None:
