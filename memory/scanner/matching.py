@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from memory.scanner.views import View
 
 _NEGATION_REACH, _REPORT_REACH, _MAX_HITS = 6, 8, 120
+_APART = 400
 # Sentences that an expression may run across.
 _REACH = 3
 _ALL_BITS = -1
@@ -101,11 +102,15 @@ def find(view: View, off: frozenset[str]) -> list[Hit]:
         return []
     quotations = context.survey(view.text)
     counts: dict[str, int] = {}
+    last: dict[str, int] = {}
     hits: list[Hit] = []
     for hit in raw:
-        counts[hit.rule.id] = counts.get(hit.rule.id, 0) + 1
-        if counts[hit.rule.id] <= _MAX_HITS:
+        name = hit.rule.id
+        counts[name] = counts.get(name, 0) + 1
+        # Of very many some are kept in every window that is scored.
+        if counts[name] <= _MAX_HITS or hit.start - last[name] >= _APART:
             hits.append(hit)
+            last[name] = hit.start
     return [_weigh(hit, quotations, counts[hit.rule.id]) for hit in hits]
 
 
@@ -190,11 +195,10 @@ def _combinations(
         if match.rule.id in rules:
             continue
         rules.add(match.rule.id)
-        factor = 1.0
+        # An order not to do it is none.
         if match.rule.negatable and match.is_negated:
-            factor = context.NEGATION_FACTOR
-        if match.is_reported:
-            factor *= context.REPORT_FACTOR
+            continue
+        factor = context.REPORT_FACTOR if match.is_reported else 1.0
         yield Hit(match.rule, start + match.start, start + match.end, factor)
 
 
