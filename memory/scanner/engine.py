@@ -5,7 +5,16 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from memory.scanner import head, hidden, matching, normalise, registry, scoring, secrets
+from memory.scanner import (
+    garble,
+    head,
+    hidden,
+    matching,
+    normalise,
+    registry,
+    scoring,
+    secrets,
+)
 from memory.scanner.model import Finding, Hit, Mode, Verdict
 from memory.scanner.similarity import SAME_FROM, signature, similarity
 from memory.scanner.views import View
@@ -65,6 +74,7 @@ def _collect(text: str, off: frozenset[str]) -> list[Hit]:
     folded = normalise.normalise(original)
     hits = [_mapped(folded, hit) for hit in matching.find(folded, off)]
     hits += secrets.find(original)
+    hits += garble.find(text)
     channel_hits, views = hidden.channels(text)
     lookalike_hits, plain = hidden.lookalikes(folded)
     hits += channel_hits + lookalike_hits + hidden.styled(text)
