@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from memory.scanner import concepts, registry
+from memory.scanner import registry
 from memory.scanner.model import Hit
 
 if TYPE_CHECKING:
@@ -19,11 +19,15 @@ _PROSE = re.compile(r"[A-Z][\w',-]*(?: [\w',-]+){5,40}")
 _MARKS: Final = "[]{}()\\^$|=<>*`;"
 _TORN = re.compile(
     r"[a-z][A-Z][a-z]|[\]})][(\[{A-Za-z]|[({\[\\][\[({\\]"
-    r"|[a-z][\[({}\\^$=<>*|;]+[A-Za-z]|\s[\]})>=*|\\^]+[a-z\s]"
+    r"|[a-z][\[({}\\^$=<>*|;\"!]+[A-Za-z]|\s[\]})>=*|\\^!]+(?=[A-Za-z\s])|[;:!?]\""
 )
 _ENTITY = re.compile(r"&#?\w{2,8};")
 _PAIRS: Final = ("()", "[]", "{}")
-_ORDERS: Final = concepts.BITS["say"] | concepts.BITS["explain"]
+_ORDERS: Final = frozenset(
+    "argue compose create describe design develop discuss draft encourage explain "
+    "generate give illustrate instruct list make offer outline produce provide script "
+    "suggest teach tell write".split()
+)
 _SHORTEST, _LONGEST, _LEAST = 20, 2_500, 4
 _NO_PROSE: Final = ("|", "#", "-", "*", "<", ">", "`", "{", "[")
 
@@ -50,10 +54,6 @@ def _is_garbled(line: str) -> bool:
     if len(rest) < _SHORTEST:
         return False
     unclosed = sum(abs(rest.count(first) - rest.count(last)) for first, last in _PAIRS)
-    return unclosed + len(_TORN.findall(rest)) >= _LEAST and _is_order(prose.group())
-
-
-def _is_order(prose: str) -> bool:
-    first = prose.split(maxsplit=1)[0].lower()
-    occurrences = concepts.read(first, ("en",)).occurrences["en"]
-    return any(item.concepts & _ORDERS for item in occurrences)
+    return unclosed + len(_TORN.findall(rest)) >= _LEAST and (
+        prose.group().split(maxsplit=1)[0].lower() in _ORDERS
+    )
