@@ -43,7 +43,11 @@ def scan(
     """
     off = frozenset(rule for rule, mode in modes.items() if mode == Mode.OFF)
     hits = [*_collect(text, off), *_known_attacks(text, known_signatures)]
-    scored = [_finding(hit, modes) for hit in hits if hit.rule.id not in off]
+    scored = [
+        _finding(hit, modes)
+        for hit in hits
+        if hit.rule.id not in off and scoring.is_judged(hit.rule, source)
+    ]
     scored.sort(key=lambda item: (item.finding.start, -item.finding.weight))
     points = scoring.score(scored)
     findings = [item.finding for item in scored]
