@@ -3,6 +3,7 @@
 ``^override rules previous|own /8 !report`` reads: within eight words of one sentence
 an order to override, a word for rules, and one for previous or for own, where the
 order stands at the head of a clause, and no word of reporting is in the sentence.
+A line that begins with ``+`` is looked for in two sentences that follow each other.
 Every language has its own words for the same concepts, so a combination is written
 once for all.
 """
@@ -51,6 +52,7 @@ class Combination(NamedTuple):
     terms: tuple[Term, ...]
     absent: int
     within: int
+    is_wide: bool = False
 
 
 class Match(NamedTuple):
@@ -69,15 +71,17 @@ def _mask(names: str) -> int:
 
 def parse(rule: Rule, line: str) -> Combination:
     """Read one line; KeyError for a concept that no list has."""
-    terms, absent, within = [], 0, _WITHIN
+    terms, absent, within, is_wide = [], 0, _WITHIN, False
     for word in line.split():
         if word.startswith("/"):
             within = int(word[1:])
         elif word.startswith("!"):
             absent |= _mask(word[1:])
+        elif word == "+":
+            is_wide = True
         else:
             terms.append(Term(_mask(word.lstrip("^")), word.startswith("^")))
-    return Combination(rule, tuple(terms), absent, within)
+    return Combination(rule, tuple(terms), absent, within, is_wide)
 
 
 def _has_all(mask: int, combination: Combination) -> bool:

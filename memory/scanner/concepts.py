@@ -45,7 +45,7 @@ _SHAPES = {
 _SIGNS: Final = {"link": "://", "mail": "@", "code": "_"}
 _IS_UNSPACED = re.compile(f"[{_UNSPACED_CHARS}]")
 _HEAD: Final = 3
-_TAIL_HEAD, _SHORTEST_COMPOUND = 4, 10
+_TAIL_HEAD, _SHORTEST_COMPOUND, _LONGEST_ENDING = 4, 10, 3
 _GAP: Final = ".."
 # What stands among the tokens for a sign, and for what is no word.
 SIGN: Final = ""
@@ -127,7 +127,7 @@ class _Tables:
     def __init__(self) -> None:
         self.words: dict[str, int] = {}
         self.prefixes: Heads = {}
-        # The last parts of compounds; a trailing * is any ending.
+        # The last parts of compounds.
         self.tails: Heads = {}
         self.phrases: dict[str, list[Form]] = {}
         self.open_phrases: dict[str, list[Form]] = {}
@@ -247,7 +247,8 @@ def _tails(word: str) -> int:
     if len(word) >= _SHORTEST_COMPOUND:
         for place in range(2, len(word) - _TAIL_HEAD):
             for tail, concepts in tails.get(word[place : place + _TAIL_HEAD], ()):
-                if word.endswith(tail) and len(word) - len(tail) == place:
+                ending = len(word) - place - len(tail)
+                if ending <= _LONGEST_ENDING and word.startswith(tail, place):
                     mask |= concepts
     return mask
 

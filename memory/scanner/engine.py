@@ -5,7 +5,16 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from memory.scanner import head, hidden, matching, normalise, registry, scoring, secrets
+from memory.scanner import (
+    garble,
+    head,
+    hidden,
+    matching,
+    normalise,
+    registry,
+    scoring,
+    secrets,
+)
 from memory.scanner.model import Finding, Hit, Mode, Verdict
 from memory.scanner.similarity import SAME_FROM, signature, similarity
 from memory.scanner.views import View
@@ -34,7 +43,11 @@ def scan(
     """
     off = frozenset(rule for rule, mode in modes.items() if mode == Mode.OFF)
     hits = [*_collect(text, off), *_known_attacks(text, known_signatures)]
-    scored = [_finding(hit, modes) for hit in hits if hit.rule.id not in off]
+    scored = [
+        _finding(hit, modes)
+        for hit in hits
+        if hit.rule.id not in off and scoring.is_judged(hit.rule, source)
+    ]
     scored.sort(key=lambda item: (item.finding.start, -item.finding.weight))
     points = scoring.score(scored)
     findings = [item.finding for item in scored]
@@ -65,6 +78,7 @@ def _collect(text: str, off: frozenset[str]) -> list[Hit]:
     folded = normalise.normalise(original)
     hits = [_mapped(folded, hit) for hit in matching.find(folded, off)]
     hits += secrets.find(original)
+    hits += garble.find(text)
     channel_hits, views = hidden.channels(text)
     lookalike_hits, plain = hidden.lookalikes(folded)
     hits += channel_hits + lookalike_hits + hidden.styled(text)

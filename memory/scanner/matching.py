@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from memory.scanner.views import View
 
 _NEGATION_REACH, _REPORT_REACH, _MAX_HITS = 6, 8, 120
+_APART = 400
 # Sentences that an expression may run across.
 _REACH = 3
 _ALL_BITS = -1
@@ -84,11 +85,13 @@ _EXPRESSIONS = tuple(
     for rule in registry.RULES
     if rule.expressions and rule.family is not Family.SECRETS
 )
-_COMBINATIONS = combinations.Combinations(
+_LINES = tuple(
     combinations.parse(rule, line)
     for rule in registry.RULES
     for line in rule.combinations
 )
+_COMBINATIONS = combinations.Combinations(line for line in _LINES if not line.is_wide)
+_WIDE = combinations.Combinations(line for line in _LINES if line.is_wide)
 _NEG = re.compile(f"[{re.escape(lexicon.LEXICON.classes['NEG'])}]")
 _REPORTED = frozenset(lexicon.LEXICON.classes["IMPERSON"])
 _QUESTIONS = frozenset(lexicon.LEXICON.classes["QHOW"])
@@ -101,11 +104,15 @@ def find(view: View, off: frozenset[str]) -> list[Hit]:
         return []
     quotations = context.survey(view.text)
     counts: dict[str, int] = {}
+    last: dict[str, int] = {}
     hits: list[Hit] = []
     for hit in raw:
-        counts[hit.rule.id] = counts.get(hit.rule.id, 0) + 1
-        if counts[hit.rule.id] <= _MAX_HITS:
+        name = hit.rule.id
+        counts[name] = counts.get(name, 0) + 1
+        # Of very many some are kept in every window that is scored.
+        if counts[name] <= _MAX_HITS or hit.start - last[name] >= _APART:
             hits.append(hit)
+            last[name] = hit.start
     return [_weigh(hit, quotations, counts[hit.rule.id]) for hit in hits]
 
 
@@ -160,41 +167,53 @@ def _raw_hits(text: str) -> Iterator[Hit]:
     for number, phrases in candidates:
         start, end = bounds[number]
         yield from _in_sentence(start, text[start:end], phrases)
-    for number, languages in combined:
-        yield from _combinations(text, *bounds[number], languages)
+    for lines, first, last, languages in combined:
+        start, end = bounds[first][0], bounds[last][1]
+        yield from _combinations(text, start, end, lines, languages)
     for expression, first, last in spans:
         start, end = bounds[first][0], bounds[last][1]
         yield from _search(expression, start, text[start:end])
 
 
+# Lines to look for from one sentence to another, read in some languages.
+_Candidate = tuple[combinations.Combinations, int, int, tuple[str, ...]]
+
+
 def _combined(
     text: str, masks: list[int], bounds: list[tuple[int, int]]
-) -> list[tuple[int, tuple[str, ...]]]:
-    """Sentences that may hold a combination, each with the languages to read it in."""
-    rows = []
-    for number, mask in enumerate(masks):
-        languages = _COMBINATIONS.languages(gate.concepts_in(mask))
+) -> list[_Candidate]:
+    """Sentences, and pairs of them, that may hold a combination."""
+    rows: list[_Candidate] = []
+    before = 0
+    for number, mask in enumerate(map(gate.concepts_in, masks)):
+        unspaced: tuple[str, ...] = ()
         if bounds and concepts.is_unspaced(text[slice(*bounds[number])]):
-            languages = (*languages, *concepts.UNSPACED)
-        if languages:
-            rows.append((number, languages))
+            unspaced = tuple(concepts.UNSPACED)
+        if languages := (*_COMBINATIONS.languages(mask), *unspaced):
+            rows.append((_COMBINATIONS, number, number, languages))
+        if number and (languages := (*_WIDE.languages(before | mask), *unspaced)):
+            rows.append((_WIDE, number - 1, number, languages))
+        before = mask
     return rows
 
 
 def _combinations(
-    text: str, start: int, end: int, languages: tuple[str, ...]
+    text: str,
+    start: int,
+    end: int,
+    lines: combinations.Combinations,
+    languages: tuple[str, ...],
 ) -> Iterator[Hit]:
     rules = set()
-    for match in combinations.find(text[start:end], languages, _COMBINATIONS):
+    for match in combinations.find(text[start:end], languages, lines):
         # Several lines of a rule, or several languages, are the same evidence.
         if match.rule.id in rules:
             continue
         rules.add(match.rule.id)
-        factor = 1.0
+        # An order not to do it is none.
         if match.rule.negatable and match.is_negated:
-            factor = context.NEGATION_FACTOR
-        if match.is_reported:
-            factor *= context.REPORT_FACTOR
+            continue
+        factor = context.REPORT_FACTOR if match.is_reported else 1.0
         yield Hit(match.rule, start + match.start, start + match.end, factor)
 
 

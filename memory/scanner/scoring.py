@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.scanner.model import Finding, Level, Mode
+from memory.scanner.model import Family, Finding, Level, Mode, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +40,11 @@ _BY_SOURCE = {
 # Tiers that every agent of a crew reads at start-up are judged more strictly.
 _STRICT_TIERS = frozenset({"CREW", "PERSONA", "pins"})
 _STRICTER = 0.04
+
+
+def is_judged(rule: Rule, source: str | None) -> bool:
+    """Whether a rule counts: what operators decide, no policy holds for a person."""
+    return rule.family is not Family.POLICY or source != "operator"
 
 
 def thresholds(source: str | None, tier: str | None) -> Thresholds:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final
@@ -13,8 +13,13 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError
 
 from memory import scanner
+from memory.rules.tiers import Tier
 from memory.scanner import Verdict
+from memory.workspace_settings import declarations
 
+ORIGINS: Final = frozenset({"agent", *declarations.SOURCES})
+TIERS: Final = frozenset(tier.value for tier in Tier)
+WRITERS: Final = frozenset({"agent", "operator", "user"})
 FINDING_FIELDS: Final = ("rule", "family", "severity", "start", "end")
 
 
@@ -29,8 +34,29 @@ def answer(verdict: Verdict) -> dict[str, Any]:
     }
 
 
+def _choice(row: Mapping[str, Any], name: str, known: Collection[str]) -> str | None:
+    """Return an optional field; CommandError for a value that is not known."""
+    value = row.get(name)
+    if value is not None and value not in known:
+        choices = ", ".join(sorted(known))
+        raise CommandError(f"{name} is not one of {choices}.")
+    return value
+
+
+def _judge(row: Mapping[str, Any], text: str) -> Verdict:
+    """Scan as a write by somebody into a tier; by itself by an agent into its own."""
+    origin = _choice(row, "origin", ORIGINS)
+    tier = _choice(row, "tier", TIERS) or Tier.AGENT.value
+    if _choice(row, "writer", WRITERS) == "operator":
+        origin = "operator"
+    return scanner.scan(text, source=origin, tier=tier)
+
+
 def judge_lines(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Scan ``{"id", "text"}`` lines; CommandError for any other line."""
+    """Scan ``{"id", "text", "origin"?, "tier"?, "writer"?}`` lines.
+
+    CommandError for any other line.
+    """
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -41,7 +67,11 @@ def judge_lines(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
             raise CommandError(f'Line {number} is not {{"id", "text"}}.') from None
         if not isinstance(text, str):
             raise CommandError(f"Line {number}: text is not a string.")
-        yield {"id": name, **answer(scanner.scan(text))}
+        try:
+            verdict = _judge(row, text)
+        except CommandError as error:
+            raise CommandError(f"Line {number}: {error}") from None
+        yield {"id": name, **answer(verdict)}
 
 
 class Command(BaseCommand):
