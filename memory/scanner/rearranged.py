@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from memory.scanner import segment
-from memory.scanner.views import apart, beyond_ascii, by_line
+from memory.scanner.views import apart, beyond_ascii, by_line, limited
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ _ENDS_FIRST = re.compile(rf"\n{_LINE_FROM_LAST}")
 _ENDS_FIRST_LINE = re.compile(_LINE_FROM_LAST)
 _BLANKS = bytes(0x20 if code <= 0x20 else 0x41 for code in range(256))
 _NO_BLANK = b"A" * 32
-_SAMPLE = 7
+_SAMPLE, _MOST_CHARS = 7, 8_000
 _LEAST_LINES, _LINES_PER_FILLER, _SHORT_LINE = 8, 4, 14
 
 
@@ -62,7 +62,7 @@ def _from_last(view: View) -> Iterator[View]:
         (" ".join(match.group(1).split()[::-1]), *match.span(1)) for match in matches
     ]
     if parts:
-        yield view.derive(apart(parts), kind="respelled")
+        yield view.derive(apart(limited(parts)), kind="respelled")
 
 
 def _may_have_filler(text: str) -> bool:
@@ -146,6 +146,6 @@ def _every_other_line(view: View) -> Iterator[View]:
         lines = text.split("\n")
         for half, other in ((lines[::2], lines[1::2]), (lines[1::2], lines[::2])):
             if "" not in other and len(set(other)) * _LINES_PER_FILLER <= len(other):
-                parts.append((" ".join(half), 0, len(text)))
+                parts.append((" ".join(half)[:_MOST_CHARS], 0, len(text)))
     if parts:
-        yield view.derive(apart(parts), kind="split")
+        yield view.derive(apart(limited(parts)), kind="split")

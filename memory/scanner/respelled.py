@@ -13,7 +13,7 @@ from operator import add
 from typing import TYPE_CHECKING
 
 from memory.scanner import concepts, segment
-from memory.scanner.views import apart, by_line
+from memory.scanner.views import apart, by_line, limited
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -131,7 +131,7 @@ def _in_order(view: View, pairs: Collection[str]) -> Iterator[View]:
         end = place if place >= 0 else len(view.text)
         parts.append((" ".join(view.text[start:end].split()[::-1]), start, end))
     if parts:
-        yield view.derive(apart(parts), kind=KIND)
+        yield view.derive(apart(limited(parts)), kind=KIND)
 
 
 # ── Words cut by a blank, and with letters in another order ────────────────────

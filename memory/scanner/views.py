@@ -15,6 +15,7 @@ _ASCII = bytes(range(128))
 # How much of the text around a change is kept; pieces shorter than a few times that
 # are kept as they are.
 _REACH, _LONG = 400, 2.5
+_MAX_READ_AGAIN = 16_000
 
 
 def beyond_ascii(text: str) -> str:
@@ -125,6 +126,19 @@ class View:
         return View(text, tuple(marks), kind, self.depth + int(hidden))
 
 
+def limited(parts: Iterable[Piece]) -> list[Piece]:
+    """Parts up to a total length, each text once: reading them again has its cost."""
+    result: dict[str, Piece] = {}
+    size = 0
+    for part in parts:
+        if part[0] not in result:
+            size += len(part[0])
+            if size > _MAX_READ_AGAIN:
+                break
+            result[part[0]] = part
+    return [*result.values()]
+
+
 def by_line(view: View, read: Callable[[str], str], kind: str) -> Iterator[View]:
     """One view of the lines that can be read another way; ``read`` says how."""
     parts: list[Piece] = []
@@ -134,4 +148,4 @@ def by_line(view: View, read: Callable[[str], str], kind: str) -> Iterator[View]
             parts.append((plain, start, start + len(line)))
         start += len(line) + 1
     if parts:
-        yield view.derive(apart(parts), kind=kind)
+        yield view.derive(apart(limited(parts)), kind=kind)
