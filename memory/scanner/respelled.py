@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from itertools import pairwise
 from operator import add
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from memory.scanner import concepts, segment
 from memory.scanner.views import apart, by_line, limited
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
     from memory.scanner.views import Piece, View
 
@@ -26,6 +25,7 @@ _REACH = 120
 _NO_VOWELS = str.maketrans("", "", "aeiou")
 _SHORTEST, _LONGEST, _SHORTEST_JOINED, _MAX_WORDS = 5, 24, 6, 60
 # Other orders of the inner letters happen by chance, but not in several words.
+_FEW_PAIRS = 8
 _SWAPPED, _LEAST_MIXED, _MIN_CUT_WORDS = 2, 3, 2
 _LEAST_HINTS, _LEAST_BARE, _BARE_SHARE = 2, 4, 0.4
 _LEAST_PIG, _PIG_SHARE, _CLUSTER = 3, 0.25, 3
@@ -77,6 +77,9 @@ _BACKWARD = {
 }
 
 
+_BACKWARD_PAIRS = frozenset(_BACKWARD.values())
+
+
 @cache
 def _ordinary() -> frozenset[str]:
     """Words that are spelled as they should be; read when the first text is scanned."""
@@ -98,10 +101,10 @@ def undo(view: View, words: list[str], distinct: set[str]) -> Iterator[View]:
 
     ``words`` are those of the view in order, ``distinct`` each of them once.
     """
-    pairs = _pairs().intersection(map(add, words, words[1:]))
+    pairs = _neighbours(words)
     if pairs:
         yield from _in_order(view, pairs)
-    parts = _joined_words(view, words, pairs) if pairs else []
+    parts = _joined_words(view, pairs) if pairs else []
     plain = _transpositions(distinct)
     if parts or plain:
         yield from _with_words(view, parts, plain)
@@ -113,13 +116,27 @@ def undo(view: View, words: list[str], distinct: set[str]) -> Iterator[View]:
             yield from by_line(view, _from_pig_latin, "pig_latin")
 
 
+def _neighbours(words: list[str]) -> set[tuple[str, str]]:
+    """Two words in a row that are a known word together, or in reversed order."""
+    joined = [*map(add, words, words[1:])]
+    known_pairs = _pairs().intersection(joined)
+    if len(known_pairs) > _FEW_PAIRS:
+        places = {pair: place for place, pair in enumerate(joined)}
+    else:
+        places = {pair: joined.index(pair) for pair in known_pairs}
+    return {
+        (words[place], words[place + 1])
+        for place in map(places.__getitem__, known_pairs)
+    }
+
+
 # ── Order ──────────────────────────────────────────────────────────────────────
-def _in_order(view: View, pairs: Collection[str]) -> Iterator[View]:
+def _in_order(view: View, pairs: set[tuple[str, str]]) -> Iterator[View]:
     """Lines with such neighbours, their words from the last to the first."""
-    neighbours = [_BACKWARD[pair] for pair in pairs if pair in _BACKWARD]
-    if not neighbours:
+    backward = sorted(pairs & _BACKWARD_PAIRS)
+    if not backward:
         return
-    pattern = "|".join(f"{first}[^a-z]{{1,3}}{second}" for first, second in neighbours)
+    pattern = "|".join(f"{first}[^a-z]{{1,3}}{second}" for first, second in backward)
     parts: list[Piece] = []
     end = 0
     for match in re.finditer(rf"\b(?:{pattern})\b", view.text):
@@ -135,14 +152,10 @@ def _in_order(view: View, pairs: Collection[str]) -> Iterator[View]:
 
 
 # ── Words cut by a blank, and with letters in another order ────────────────────
-def _joined_words(view: View, words: list[str], pairs: Collection[str]) -> list[Piece]:
+def _joined_words(view: View, pairs: set[tuple[str, str]]) -> list[Piece]:
     """Two pieces that are a known word together, and of which one is none alone."""
     known_words = segment.KNOWN_WORDS
-    halves = {
-        (first, second)
-        for first, second in pairwise(words)
-        if first + second in pairs and first + second in _whole_words()
-    }
+    halves = {pair for pair in pairs if "".join(pair) in _whole_words()}
     # Two English words may be meant as two; not where others are cut.
     cut_pairs = {pair for pair in halves if not known_words.issuperset(pair)}
     halves = halves if len(cut_pairs) >= _MIN_CUT_WORDS else cut_pairs
