@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 3
 MAX_GROWTH = 4
+# However long the text is; a longer one costs enough by itself.
+MAX_TOTAL = 100_000
 _MIN_ESCAPES, _MIN_MARKED, _MIN_PLAIN = 3, 4, 12
 _MIN_LETTERS, _MIN_PRINTABLE, _MIN_READABLE = 0.6, 0.97, 0.3
 

@@ -97,6 +97,7 @@ def styled(text: str) -> list[Hit]:
 def expand(original: View, folded: View) -> Iterator[View]:
     """Decoded views, breadth first, within depth and size."""
     budget = decode.MAX_GROWTH * max(len(original.text), 256)
+    budget = min(budget, decode.MAX_TOTAL)
     queue: list[tuple[View, View]] = [(original, folded)]
     while queue:
         source, plain = queue.pop(0)
