@@ -100,7 +100,9 @@ def _decoded_hits(
 ) -> list[Hit]:
     """Hits of a decoded view that no other view had; being hidden they count more."""
     folded = normalise.normalise(view)
-    hits = hidden.judge(view, hidden.changed_pieces(view, original.text))
+    hits: list[Hit] = []
+    if view.kind not in hidden.SILENT:
+        hits = hidden.judge(view, hidden.changed_pieces(view, original.text))
     for hit in matching.find(folded, off):
         origin = _mapped(folded, hit)
         key = origin.rule.id, origin.start

@@ -7,6 +7,7 @@ alone.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from operator import eq
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ _ONE_WORD = re.compile(r"(?:[^\s\w']{0,2}[a-z']{1,20}[^\s\w']{0,3}\n){5,200}")
 _SPARSE, _STARS = 14, 2
 _RUN = re.compile(r"[a-z]{10,300}")
 _MOST_LETTERS, _COVERED, _LEAST_WORDS = 12000, 0.72, 4
-_CLOSE = 30
+_CLOSE, _MOST_BREAKS = 30, 600
 _FEW_SPLITS, _LEAST_LINES, _SHORTEST, _LONGEST = 2, 3, 4, 60
 
 
@@ -45,7 +46,8 @@ def undo(view: View) -> Iterator[View]:
     if "+" in text and ('"' in text or "'" in text):
         yield from _without(view, _CONCATENATED)
     if "-\n" in text:
-        parts = [("", *match.span()) for match in _HYPHENATED.finditer(text)]
+        breaks = islice(_HYPHENATED.finditer(text), _MOST_BREAKS)
+        parts = [("", *match.span()) for match in breaks]
         if parts:
             yield view.with_parts(parts, kind=KIND)
     if text.count("\n") >= _LEAST_LINES:
