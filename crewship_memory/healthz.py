@@ -134,7 +134,7 @@ def free_bytes() -> int:
 
 
 def check_disk() -> None:
-    """Little free space, or a refused request, is a warning; too little not ready."""
+    """Warn of little free space or a refused request; too little is not ready."""
     try:
         free = free_bytes()
     except OSError:

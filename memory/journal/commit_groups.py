@@ -5,7 +5,8 @@ chain, and the busier the machine is, the longer. Whoever comes while nobody wai
 the turn opens a group and waits; who comes meanwhile joins it. With the turn the group
 is closed and written in one transaction, in the order of arrival, by the thread that
 opened it: the more wait, the more a turn writes. Nobody returns before that is
-committed. Where it fails everybody is to write alone: an error meets only its cause.
+committed. Where it fails each item is to be written by itself, so that an error
+reaches only the caller whose item caused it.
 """
 
 from __future__ import annotations

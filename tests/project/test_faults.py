@@ -252,5 +252,5 @@ def test_a_full_disk_of_postgresql_keeps_reads_and_takes_writes_once_there_is_ro
     waiting.until(lambda: has_all_vectors(postgres))
     assert all_run(machines)
     all_is_there_once(agents, postgres)
-    # A write has no key: one that is answered with an error was not done.
+    # A write has no key: one that is answered with an error is taken back.
     assert {versions(postgres)[sha] for sha in agents.written} == {1}
