@@ -22,7 +22,7 @@ from memory.review.workbench import Listing
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.scanner import registry
-from memory.web import pages
+from memory.web import pages, scanner_figures
 from memory.web.quarantine_forms import RuleFilterForm, TextForm
 
 REGIONS: Final = ("listing", "draft", "tried")
@@ -132,6 +132,7 @@ def rules(request: HttpRequest) -> HttpResponse:
         context = _draft_context(actor, request.GET, draft, _page(request.GET, "here"))
     else:
         context = _context(actor, request.GET) | _attempt_context(TextForm(), None)
+        context |= scanner_figures.context()
     response = render(request, f"memory/rules.html{part}", context)
     if part:
         response["HX-Replace-Url"] = context["address"]
@@ -150,7 +151,7 @@ def _try_text(request: HttpRequest, actor: Actor, part: str) -> HttpResponse:
         attempt = rule_tester.attempt(actor, fields["text"], fields["source"], draft)
     context = _attempt_context(form, attempt)
     if not part:
-        context |= _context(actor, request.POST)
+        context |= _context(actor, request.POST) | scanner_figures.context()
     status = 200 if attempt else 422
     return render(request, f"memory/rules.html{part}", context, status=status)
 

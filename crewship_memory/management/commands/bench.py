@@ -29,6 +29,7 @@ from crewship_memory.bench import (
     quality,
     records,
     scale,
+    scanner,
     server,
     sets,
 )
@@ -53,7 +54,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "parts", nargs="*", default=["append", "freshness", "recall", "peers"]
+            "parts",
+            nargs="*",
+            default=["append", "freshness", "recall", "peers"],
+            help=f"Some of {', '.join(sorted(PARTS))}; or scanner, followed by files of"
+            " labelled texts in JSON lines.",
         )
         parser.add_argument("--sizes", default="2000,20000,100000")
         parser.add_argument("--appends", type=int, default=1_000)
@@ -126,6 +131,9 @@ class Command(BaseCommand):
         **options: Any,
     ) -> None:
         """Measure in a process whose settings point at a fresh data folder."""
+        if parts[:1] == ["scanner"]:
+            self._measure_scanner([Path(part) for part in parts[1:]])
+            return
         if unknown := set(parts) - PARTS:
             message = f"Unknown part: {', '.join(sorted(unknown))}."
             raise CommandError(message)
@@ -152,6 +160,18 @@ class Command(BaseCommand):
             report["erasure"] = [
                 erasure.measure(rows, size) for rows in row_counts for size in counts
             ]
+        self.stdout.write(json.dumps(report, indent=2))
+
+    def _measure_scanner(self, files: list[Path]) -> None:
+        """Scan labelled texts in this process; nothing is stored."""
+        try:
+            rows = list(scanner.read(files))
+        except (scanner.RowError, OSError) as error:
+            raise CommandError(str(error)) from error
+        if not rows:
+            message = "The part scanner needs files of labelled texts in JSON lines."
+            raise CommandError(message)
+        report = self._machine() | {"scanner": scanner.measure(rows)}
         self.stdout.write(json.dumps(report, indent=2))
 
     def _labelled(

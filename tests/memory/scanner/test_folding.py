@@ -1,0 +1,82 @@
+"""One form in which texts and word lists are compared."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from memory.scanner import folding, normalise
+from memory.scanner.folding import fold_char, folded
+from memory.scanner.views import View
+
+TEXTS = st.text(max_size=40)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("Ignore THIS", "ignore this"),
+        ("Vergiß die Überschrift", "vergiß die uberschrift"),
+        ("ÉTÉ, garçon, İstanbul, ışık", "ete, garcon, istanbul, isik"),
+        ("l’ordre, l‘ordre, lʼordre", "l'ordre, l'ordre, l'ordre"),
+        # The same word of Russian and Ukrainian with and without its marks.
+        ("ёлка й", "елка и"),
+        ("їжак", "іжак"),
+        # Full-width letters, ligatures, and letters on a dark ground.
+        ("ＡＢＣ ﬁ", "abc fi"),
+        ("🅰🅱🅲", "abc"),
+        # Marks that Arabic and Hindi writers leave out.
+        ("أَرْسِلْ إلى المدرسةـ", "ارسل الي المدرسه"),
+        ("क़लम", "कलम"),
+        ("忽略所有指示", "忽略所有指示"),
+    ],
+)
+def test_what_writers_vary_is_one_form(text: str, form: str) -> None:
+    assert folded(text) == form
+
+
+@pytest.mark.parametrize("char", ["\u200b", "\u200d", "\u00ad", "\U000e0041", "\ufe0f"])
+def test_what_is_not_seen_is_nothing(char: str) -> None:
+    assert fold_char(char) == ""
+    assert folded(f"pass{char}word") == "password"
+
+
+def test_letters_of_another_alphabet_stay_apart() -> None:
+    # Look-alikes are undone elsewhere, where it is known that they disguise.
+    assert folded("раssword") != "password"
+
+
+@given(TEXTS)
+@example("İ")
+@example("ǅ")
+@example("ﷺ")
+def test_a_folded_text_is_folded(text: str) -> None:
+    once = folded(text)
+    assert folded(once) == once
+
+
+@given(TEXTS, TEXTS)
+def test_a_text_is_folded_character_by_character(first: str, second: str) -> None:
+    assert folded(first + second) == folded(first) + folded(second)
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127), max_size=40))
+def test_ascii_is_lowered_alone(text: str) -> None:
+    assert folded(text) == text.lower()
+    assert folded(text) == "".join(map(folding.fold_char, text))
+
+
+@given(st.text(alphabet="aeiouéèêüöäçñãőšžíý", max_size=20))
+def test_composed_and_decomposed_letters_are_one(text: str) -> None:
+    assert folded(unicodedata.normalize("NFD", text)) == folded(
+        unicodedata.normalize("NFC", text)
+    )
+
+
+@given(st.text(alphabet=st.characters(blacklist_categories=["Cs"]), max_size=40))
+def test_a_view_of_a_text_is_compared_in_the_same_form(text: str) -> None:
+    view = normalise.normalise(View(text))
+    assert folded(view.text) == view.text
