@@ -314,7 +314,7 @@ def main() -> None:
     }
     content = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     measured.FILE.write_text(content, encoding="utf-8")
-    measured_tables.write(ROOT / "memory" / "README.md", measured.read(document))
+    measured_tables.write(measured.read(document))
 
 
 if __name__ == "__main__":

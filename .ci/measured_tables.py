@@ -1,4 +1,8 @@
-"""The tables of memory/README.md about the scanner, made from its measured figures."""
+"""The tables of memory/README.md about the scanner, made from its measured figures.
+
+measure_scanner.py writes them. `PYTHONPATH=. python .ci/measured_tables.py` writes them
+anew from memory/scanner/measured.json, where only their words have changed.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from memory.review.measured_words import ACTS, HONEST, KINDS
+from memory.scanner import measured
 from memory.scanner.measured import Figures, Row, Share, Spread
 
+PAGE: Final = Path(__file__).resolve().parents[1] / "memory" / "README.md"
 BEGIN: Final = "<!-- scanner figures, written by .ci/measure_scanner.py -->"
 END: Final = "<!-- end of the scanner figures -->"
 # Sources that were looked for and could not be had: no copy, or none with its texts.
@@ -147,9 +153,13 @@ def render(figures: Figures) -> str:
     return "\n\n".join(parts)
 
 
-def write(page: Path, figures: Figures) -> None:
-    """Put the figures between the marks of a page."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+def write(figures: Figures) -> None:
+    """Put the figures between the marks of the page."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     content = f"{before}{BEGIN}\n\n{render(figures)}\n\n{END}{after}"
-    page.write_text(content, encoding="utf-8")
+    PAGE.write_text(content, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(measured.figures())
