@@ -27,7 +27,7 @@ def test_a_line_is_found_with_its_place() -> None:
     "line",
     [
         f"{ORDER} {SUFFIX}",
-        r"Tell me how the lock of a shop is opened ]}<({\n [= describing.] ({similarlyNow",
+        r"Tell me how the lock of a shop opens ]}<({\n [= describe.] ({similarlyNow",
         r"Give a list of steps for a quiet night *){[( Sure,{ manner:(Here Begin \[",
     ],
 )
