@@ -262,6 +262,7 @@ def figures(texts: Sequence[Text], rows: list[Example]) -> dict[str, Any]:
     by_kind = _groups(
         rows, lambda row: _honest_kind(row) if row.source in large else None
     )
+    by_kind["noisy"] = by_kind.pop("noisy", [])
     unseen = [
         _row(name, numbers, rows, {}) for name, numbers in _groups(texts, _kind).items()
     ]

@@ -79,7 +79,7 @@ HONEST: Final = {
     "ops": gettext_noop("Runbooks and post-mortems"),
     "overdefence": gettext_noop("Harmless texts with trigger words"),
     "secdoc": gettext_noop("Texts about attacks"),
-    "noisy": gettext_noop("Sources that have attacks among them, as is known"),
+    "noisy": gettext_noop("Sources known to have attacks among their honest texts"),
 }
 # What an attack wants of its reader; and the honest texts beside them.
 ACTS: Final = {
