@@ -31,16 +31,18 @@ def _literals() -> dict[str, int]:
 _BITS = _literals()
 _BREAK = 1 << (_FIRST + len(_BITS))
 _KEY = _BREAK << 1
-_SIGN_BITS = {
-    sentences.END: _BREAK,
-    sentences.LINK: _BITS_OF["URL"],
-    sentences.FILE: _BITS_OF["KEYFILE"],
-    sentences.AT: _BITS_OF["MAIL"],
-}
 # A token that is not a plain word: it has to be split before phrases are looked up.
 _NOT_A_WORD = _KEY << 1
+# A word by which phrases of the lists by concept are looked for.
+_CONCEPT_KEY = _NOT_A_WORD << 1
 # From this bit on: what the words may stand for in each language.
-_CONCEPTS = _NOT_A_WORD.bit_length()
+_CONCEPTS = _CONCEPT_KEY.bit_length()
+_SIGN_BITS = {
+    sentences.END: _BREAK,
+    sentences.LINK: _BITS_OF["URL"] | concepts.of_shapes("link") << _CONCEPTS,
+    sentences.FILE: _BITS_OF["KEYFILE"],
+    sentences.AT: _BITS_OF["MAIL"] | concepts.of_shapes("mail") << _CONCEPTS,
+}
 # Literals without signs are found word by word, the others in the whole text.
 _WORDLIKE = re.compile(r" ?[a-z0-9'-]+ ?")
 _WITH_SIGNS = tuple(item for item in _BITS.items() if not _WORDLIKE.fullmatch(item[0]))
@@ -92,6 +94,8 @@ def _word_bits(word: str) -> int:
     if sum(map(str.isdigit, word)) >= _MIN_DIGITS or word[:2] == "0x":
         mask |= _BITS_OF["ACCTNO"]
     mask |= concepts.possible(word) << _CONCEPTS
+    if concepts.is_key(word):
+        mask |= _CONCEPT_KEY
     return mask | (_BITS_OF["KEYFILE"] if word in _KEY_WORDS else 0)
 
 
@@ -132,11 +136,15 @@ def masks(text: str) -> list[int]:
     for _ in range(tokens.count(sentences.END)):
         place = tokens.index(sentences.END, first)
         mask = reduce(or_, token_masks[first:place], 0)
-        if mask & _KEY:
-            words = tokens[first:place]
+        if mask & (_KEY | _CONCEPT_KEY):
+            words, bits = tokens[first:place], token_masks[first:place]
             if mask & _NOT_A_WORD:
                 words = sentences.words(" ".join(words))
-            mask |= lexicon.phrases_in(words)
+                bits = _token_masks(words)
+            if mask & _KEY:
+                mask |= lexicon.phrases_in(words)
+            keys = [at for at, own in enumerate(bits) if own & _CONCEPT_KEY]
+            mask |= concepts.in_phrases(words, keys) << _CONCEPTS
         result.append(mask)
         first = place + 1
     return result
