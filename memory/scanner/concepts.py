@@ -51,7 +51,6 @@ _ALL_TOKENS = re.compile(
 _HAS_SHAPE = re.compile(r"[@_]|://|\d\d")
 _RECORD_DIGITS: Final = 3
 _IS_UNSPACED = re.compile(f"[{_UNSPACED_CHARS}]")
-_HEAD: Final = 3
 _TAIL_HEAD, _SHORTEST_COMPOUND, _LONGEST_ENDING = 4, 10, 3
 _GAP: Final = ".."
 # What stands among the tokens for what is no word.
@@ -168,54 +167,65 @@ def is_unspaced(text: str) -> bool:
 
 
 # ── The lists as tables ────────────────────────────────────────────────────────
-# A form as it is written, the place of its language, and its concept.
-Form = tuple[str, int, int]
+class Form(NamedTuple):
+    """A form as it is written, the place of its language, and its concept.
 
+    One of several words has the word by which it is looked for.
+    """
 
-class _Forms:
-    """Forms by a word of theirs, or by the letters that it begins with."""
-
-    def __init__(self) -> None:
-        self._words: dict[str, list[Form]] = {}
-        self._heads: dict[str, list[tuple[str, Form]]] = {}
-
-    def add(self, word: str, form: Form) -> None:
-        if word.endswith("*"):
-            self._heads.setdefault(word[:-1][:_HEAD], []).append((word[:-1], form))
-        else:
-            self._words.setdefault(word, []).append(form)
-
-    def of(self, word: str) -> Iterator[Form]:
-        """The forms that the word may be; of one with an apostrophe also its parts."""
-        for part in (word, *word.split("'")) if "'" in word else (word,):
-            yield from self._words.get(part, ())
-            for length in range(1, min(_HEAD, len(part)) + 1):
-                for prefix, form in self._heads.get(part[:length], ()):
-                    if part.startswith(prefix):
-                        yield form
+    text: str
+    place: int
+    concept: int
+    key: str = ""
 
 
 class _Tables:
-    """The forms of all lists."""
+    """The forms of all lists, by a word of theirs."""
 
     def __init__(self) -> None:
-        self.words, self.phrases = _Forms(), _Forms()
+        self._words: dict[str, list[Form]] = {}
+        # By the letters that a word begins with.
+        self._prefixes: dict[str, list[Form]] = {}
         # The last parts of compounds, by their first letters.
-        self.tails: dict[str, list[Form]] = {}
+        self._tails: dict[str, list[Form]] = {}
         self.chars: dict[str, list[Phrase]] = {}
 
     def add(self, text: str, place: int, concept: int) -> None:
-        form, language = (text, place, concept), LANGUAGES[place]
+        language = LANGUAGES[place]
         if language in UNSPACED:
             phrase = Phrase(_unspaced_parts(text), 0, language, concept)
             self.chars.setdefault(text[0], []).append(phrase)
-        elif " " in text:
-            self.phrases.add(_key(text.split()), form)
-        elif text.startswith("*"):
-            tail = text[1 : 1 + _TAIL_HEAD]
-            self.tails.setdefault(tail, []).append((text[1:], place, concept))
-        else:
-            self.words.add(text, form)
+            return
+        if text.startswith("*"):
+            form = Form(text[1:], place, concept)
+            self._tails.setdefault(text[1 : 1 + _TAIL_HEAD], []).append(form)
+            return
+        words = text.split()
+        word = text if len(words) == 1 else _key(words)
+        form = Form(text, place, concept, "" if word == text else word)
+        table = self._prefixes if word.endswith("*") else self._words
+        table.setdefault(word.rstrip("*"), []).append(form)
+
+    def of(self, word: str) -> Iterator[Form]:
+        """The forms that a word may be, or of which it may be the key.
+
+        Of a word with an apostrophe also its parts: l'istruzione.
+        """
+        for part in (word, *word.split("'")) if "'" in word else (word,):
+            yield from self._words.get(part, ())
+            heads = [part[:length] for length in range(1, len(part) + 1)]
+            for head in filter(self._prefixes.__contains__, heads):
+                yield from self._prefixes[head]
+        if len(word) >= _SHORTEST_COMPOUND:
+            yield from self._last_parts(word)
+
+    def _last_parts(self, word: str) -> Iterator[Form]:
+        """What the last part of a compound may be: Systemanweisung, anweisung."""
+        for start in range(2, len(word) - _TAIL_HEAD):
+            for form in self._tails.get(word[start : start + _TAIL_HEAD], ()):
+                ending = len(word) - start - len(form.text)
+                if ending <= _LONGEST_ENDING and word.startswith(form.text, start):
+                    yield form
 
 
 def _key(words: Sequence[str]) -> str:
@@ -226,16 +236,17 @@ def _key(words: Sequence[str]) -> str:
 
 
 def _phrase(form: Form) -> Phrase:
-    text, place, concept = form
-    words = [word for word in text.split() if word != _GAP]
     parts: list[Part] = []
-    is_loose = False
-    for word in text.split():
-        if word != _GAP:
-            parts.append(Part(word.rstrip("*"), word.endswith("*"), is_loose))
-        is_loose = word == _GAP
-    language = LANGUAGES[place]
-    return Phrase(tuple(parts), words.index(_key(words)), language, concept)
+    is_loose, key = False, 0
+    for word in form.text.split():
+        if word == _GAP:
+            is_loose = True
+            continue
+        if word == form.key:
+            key = len(parts)
+        parts.append(Part(word.rstrip("*"), word.endswith("*"), is_loose))
+        is_loose = False
+    return Phrase(tuple(parts), key, LANGUAGES[form.place], form.concept)
 
 
 def _unspaced_parts(text: str) -> tuple[Part, ...]:
@@ -270,20 +281,17 @@ def vocabulary(*languages: str) -> frozenset[str]:
 
 
 # ── Words ──────────────────────────────────────────────────────────────────────
-# A language and the concepts a word has there.
-Meaning = tuple[str, int]
-
-
 class Word(NamedTuple):
     """What is known of a word: its meanings, and the phrases of which it is the key.
 
     Those of which the word before or behind the key is certain are found by that.
     """
 
-    meanings: tuple[Meaning, ...]
     before: dict[str, list[Phrase]]
     behind: dict[str, list[Phrase]]
     others: list[Phrase]
+    # Language → what the word stands for there.
+    meanings: dict[str, int]
 
     def add(self, phrase: Phrase) -> None:
         parts, key = phrase.parts, phrase.key
@@ -303,22 +311,11 @@ class Word(NamedTuple):
         yield from self.others
 
 
-_NOTHING = Word((), {}, {}, [])
+_NOTHING = Word({}, {}, [], {})
 _MAX_KNOWN: Final = 1 << 16
 # The hash of a word → what is known of it. Hashes differ in every process and say
 # nothing about the word, so that names of one text are not kept for the next.
 _memory: list[dict[int, Word]] = [{}]
-
-
-def _tails(word: str) -> Iterator[Form]:
-    """What the last part of a compound may be: Systemanweisung, anweisung."""
-    if len(word) < _SHORTEST_COMPOUND:
-        return
-    for start in range(2, len(word) - _TAIL_HEAD):
-        for form in _tables().tails.get(word[start : start + _TAIL_HEAD], ()):
-            ending = len(word) - start - len(form[0])
-            if ending <= _LONGEST_ENDING and word.startswith(form[0], start):
-                yield form
 
 
 def possible(word: str) -> int:
@@ -327,7 +324,7 @@ def possible(word: str) -> int:
     A common English word tells no other language.
     """
     mask = 0
-    for language, own in _known(word).meanings:
+    for language, own in _known(word).meanings.items():
         mask |= _of_language(own, PLACES[language], is_common=word in _COMMON)
     is_record = sum(map(str.isdigit, word)) >= _RECORD_DIGITS
     return mask | (of_shapes("number", "record") if is_record else 0)
@@ -340,7 +337,7 @@ def _of_language(concepts: int, place: int, *, is_common: bool = False) -> int:
 
 def is_key(word: str) -> bool:
     """Whether a phrase is looked for by the word."""
-    return any(_known(word)[1:])
+    return any(_known(word)[:3])
 
 
 def in_phrases(tokens: Sequence[str], keys: Iterable[int]) -> int:
@@ -370,14 +367,15 @@ def _known(token: str) -> Word:
 
 
 def _word(token: str) -> Word:
-    tables = _tables()
     masks: dict[int, int] = {}
-    for _, place, concept in (*tables.words.of(token), *_tails(token)):
-        masks[place] = masks.get(place, 0) | concept
-    meanings = tuple((LANGUAGES[place], masks[place]) for place in sorted(masks))
-    word = Word(meanings, {}, {}, [])
-    for form in tables.phrases.of(token):
-        word.add(_phrase(form))
+    word = Word({}, {}, [], {})
+    for form in _tables().of(token):
+        if form.key:
+            word.add(_phrase(form))
+        else:
+            masks[form.place] = masks.get(form.place, 0) | form.concept
+    for place in sorted(masks):
+        word.meanings[LANGUAGES[place]] = masks[place]
     return word if any(word) else _NOTHING
 
 
@@ -411,7 +409,7 @@ def _occurrences(
     for start, word in enumerate(_words(tokens)):
         if word is _NOTHING:
             continue
-        for language, mask in word.meanings:
+        for language, mask in word.meanings.items():
             explained[language] = explained.get(language, 0) + 1
             if language in by_language:
                 by_language[language].append(Occurrence(start, start + 1, mask))

@@ -31,10 +31,8 @@ def _literals() -> dict[str, int]:
 _BITS = _literals()
 _BREAK = 1 << (_FIRST + len(_BITS))
 _KEY = _BREAK << 1
-# A token that is not a plain word: it has to be split before phrases are looked up.
-_NOT_A_WORD = _KEY << 1
 # A word by which phrases of the lists by concept are looked for.
-_CONCEPT_KEY = _NOT_A_WORD << 1
+_CONCEPT_KEY = _KEY << 1
 # From this bit on: what the words may stand for in each language.
 _CONCEPTS = _CONCEPT_KEY.bit_length()
 _SIGN_BITS = {
@@ -71,13 +69,7 @@ def _mask(token: str) -> int:
     """The bits of one token: concepts, literals, or that it ends a sentence."""
     if token in sentences.SIGNS:
         return _SIGN_BITS[token]
-    parts = sentences.words(token)
-    if len(parts) == 1 and parts[0] == token:
-        return _word_bits(token)
-    mask = _NOT_A_WORD
-    for part in parts:
-        mask |= _word_bits(part)
-    return mask
+    return _word_bits(token)
 
 
 def _word_bits(word: str) -> int:
@@ -135,16 +127,14 @@ def masks(text: str) -> list[int]:
     first = 0
     for _ in range(tokens.count(sentences.END)):
         place = tokens.index(sentences.END, first)
-        mask = reduce(or_, token_masks[first:place], 0)
-        if mask & (_KEY | _CONCEPT_KEY):
-            words, bits = tokens[first:place], token_masks[first:place]
-            if mask & _NOT_A_WORD:
-                words = sentences.words(" ".join(words))
-                bits = _token_masks(words)
-            if mask & _KEY:
-                mask |= lexicon.phrases_in(words)
-            keys = [at for at, own in enumerate(bits) if own & _CONCEPT_KEY]
-            mask |= concepts.in_phrases(words, keys) << _CONCEPTS
+        words, bits = tokens[first:place], token_masks[first:place]
+        mask = reduce(or_, bits, 0)
+        if mask & _KEY:
+            keys = {words[at] for at, own in enumerate(bits) if own & _KEY}
+            mask |= lexicon.phrases_in(words, keys)
+        if mask & _CONCEPT_KEY:
+            places = [at for at, own in enumerate(bits) if own & _CONCEPT_KEY]
+            mask |= concepts.in_phrases(words, places) << _CONCEPTS
         result.append(mask)
         first = place + 1
     return result
