@@ -302,13 +302,14 @@ class Word(NamedTuple):
         else:
             self.others.append(phrase)
 
-    def phrases(self, tokens: Sequence[str], at: int) -> Iterator[Phrase]:
+    def phrases(self, tokens: Sequence[str], at: int) -> Sequence[Phrase]:
         """The phrases that may stand around the word."""
-        if self.before and at:
-            yield from self.before.get(tokens[at - 1], ())
-        if self.behind and at + 1 < len(tokens):
-            yield from self.behind.get(tokens[at + 1], ())
-        yield from self.others
+        before = self.before.get(tokens[at - 1]) if self.before and at else None
+        is_last = at + 1 == len(tokens)
+        behind = self.behind.get(tokens[at + 1]) if self.behind and not is_last else None
+        if before or behind:
+            return [*(before or ()), *(behind or ()), *self.others]
+        return self.others
 
 
 _NOTHING = Word({}, {}, [], {})

@@ -57,7 +57,9 @@ _HEX = re.compile(
     r"[2-7][0-9a-fA-F][ ,:]{0,2}(?:(?:[2-7][0-9a-fA-F]|0[aAdD9])[ ,:]{0,2}){7,}"
 )
 _HEX_MARKED = re.compile(r"(?:(?:0x|\\x)[0-9a-fA-F]{2}[ ,:]{0,2}){4,}")
-_NUMBERS = re.compile(r"[0-9][0-9a-fA-Fo ,:;]{15}")
+_SIGNS16 = b"0123456789abcdefABCDEFo ,:;"
+_NUMBER_MARKS = bytes(0x41 if code in _SIGNS16 else 0x20 for code in range(256))
+_NUMBER_RUN = re.compile(b"A" * 16)
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _ENTITY = re.compile(r"(?:&(?:#[0-9]{2,7}|#[xX][0-9a-fA-F]{2,6}|[a-zA-Z]{2,8});)+")
 _ONE_ESCAPE = re.compile(
@@ -221,7 +223,7 @@ def decode(view: View) -> Iterator[View]:
     yield from _runs(view, _long_runs(text, marked), _from_base64, "base64")
     if _BASE64_LINE.search(marked):
         yield from _runs(view, _WRAPPED.finditer(text), _from_base64, "base64")
-    if _NUMBERS.search(text):
+    if _NUMBER_RUN.search(_marked(text, _NUMBER_MARKS)):
         yield from _runs(view, _HEX.finditer(text), _from_hex, "hex")
         yield from _runs(view, _BINARY.finditer(text), _from_binary, "binary")
         yield from _runs(view, _DECIMAL.finditer(text), _from_decimal, "decimal")

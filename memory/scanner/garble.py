@@ -23,28 +23,28 @@ _TORN = re.compile(
 )
 _ENTITY = re.compile(r"&#?\w{2,8};")
 _PAIRS: Final = ("()", "[]", "{}")
-_ORDERS: Final = frozenset(
+_ORDERS: Final = (
     "argue compose create describe design develop discuss draft encourage explain "
     "generate give illustrate instruct list make offer outline produce provide script "
     "suggest teach tell write".split()
 )
-_SHORTEST, _LONGEST, _LEAST = 20, 2_500, 4
-_NO_PROSE: Final = ("|", "#", "-", "*", "<", ">", "`", "{", "[")
+_SHORTEST, _LEAST = 20, 4
+_ORDER_LINE = re.compile(
+    rf"^[ \t]{{0,40}}((?i:{'|'.join(_ORDERS)}) [^\n]{{1,2500}})$", re.MULTILINE
+)
 
 
 def find(text: str) -> Iterator[Hit]:
     """A hit for each line that begins as an order and ends in garbled signs."""
     if not any(mark in text for mark in _MARKS):
         return
-    place = 0
-    for line in text.splitlines(keepends=True):
-        start, place = place, place + len(line)
-        if len(line) <= _LONGEST and _is_garbled(line):
-            yield Hit(registry.rule("role_play.garbled_order"), start, place)
+    for match in _ORDER_LINE.finditer(text):
+        if _is_garbled(match.group(1)):
+            yield Hit(registry.rule("role_play.garbled_order"), *match.span())
 
 
 def _is_garbled(line: str) -> bool:
-    if line.lstrip().startswith(_NO_PROSE) or "http" in line:
+    if "http" in line:
         return False
     line = _ENTITY.sub("", line).strip()
     prose = _PROSE.match(line)
@@ -54,6 +54,4 @@ def _is_garbled(line: str) -> bool:
     if len(rest) < _SHORTEST:
         return False
     unclosed = sum(abs(rest.count(first) - rest.count(last)) for first, last in _PAIRS)
-    return unclosed + len(_TORN.findall(rest)) >= _LEAST and (
-        prose.group().split(maxsplit=1)[0].lower() in _ORDERS
-    )
+    return unclosed + len(_TORN.findall(rest)) >= _LEAST
