@@ -114,6 +114,9 @@ class Combinations:
 
     def languages(self, mask: int) -> tuple[str, ...]:
         """The languages in which a sentence with these concepts can hold one."""
+        for needed in self._always:
+            if not mask & needed:
+                return ()
         known = self._languages.get(mask)
         if known is None:
             if len(self._languages) >= _MAX_KNOWN:
@@ -124,8 +127,6 @@ class Combinations:
     def _find_languages(self, mask: int) -> tuple[str, ...]:
         if mask < 0:
             return concepts.LANGUAGES
-        if not all(mask & needed for needed in self._always):
-            return ()
         masks = list(concepts.by_language(mask))
         most = max((own.bit_count() for _, own in masks), default=0)
         least = most // 2 if most >= _MANY else 1

@@ -40,7 +40,7 @@ _SHAPES = {
     "code": r"[^\W_]{1,64}(?:_[^\W_]{1,64})+",
 }
 # The signs that open a clause.
-CLAUSES: Final = frozenset(",:;([>\"\u3001\uff0c\uff1a")
+CLAUSES: Final = frozenset(',:;([>"\u3001\uff0c\uff1a')
 _WORD_OR_SIGN = rf"{_WORD}|[{re.escape(''.join(sorted(CLAUSES)))}]"
 _WORDS_AND_SIGNS = re.compile(_WORD_OR_SIGN)
 _ALL_TOKENS = re.compile(
@@ -304,12 +304,12 @@ class Word(NamedTuple):
 
     def phrases(self, tokens: Sequence[str], at: int) -> Sequence[Phrase]:
         """The phrases that may stand around the word."""
-        before = self.before.get(tokens[at - 1]) if self.before and at else None
-        is_last = at + 1 == len(tokens)
-        behind = self.behind.get(tokens[at + 1]) if self.behind and not is_last else None
-        if before or behind:
-            return [*(before or ()), *(behind or ()), *self.others]
-        return self.others
+        phrases = self.others
+        if self.before and at and (others := self.before.get(tokens[at - 1])):
+            phrases = [*others, *phrases]
+        if self.behind and at + 1 < len(tokens):
+            phrases = [*self.behind.get(tokens[at + 1], ()), *phrases]
+        return phrases
 
 
 _NOTHING = Word({}, {}, [], {})

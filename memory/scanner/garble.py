@@ -15,32 +15,32 @@ from memory.scanner.model import Hit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_RULE = registry.rule("role_play.garbled_order")
 _PROSE = re.compile(r"[A-Z][\w',-]*(?: [\w',-]+){5,40}")
-_MARKS: Final = "[]{}()\\^$|=<>*`;"
 _TORN = re.compile(
     r"[a-z][A-Z][a-z]|[\]})][(\[{A-Za-z]|[({\[\\][\[({\\]"
     r"|[a-z][\[({}\\^$=<>*|;\"!]+[A-Za-z]|\s[\]})>=*|\\^!]+(?=[A-Za-z\s])|[;:!?]\""
 )
 _ENTITY = re.compile(r"&#?\w{2,8};")
 _PAIRS: Final = ("()", "[]", "{}")
-_ORDERS: Final = (
+_ORDERS: Final = frozenset(
     "argue compose create describe design develop discuss draft encourage explain "
     "generate give illustrate instruct list make offer outline produce provide script "
     "suggest teach tell write".split()
 )
-_SHORTEST, _LEAST = 20, 4
-_ORDER_LINE = re.compile(
-    rf"^[ \t]{{0,40}}((?i:{'|'.join(_ORDERS)}) [^\n]{{1,2500}})$", re.MULTILINE
-)
+_LONGEST_ORDER: Final = 12
+_SHORTEST, _LONGEST, _LEAST = 20, 2_500, 4
 
 
 def find(text: str) -> Iterator[Hit]:
     """A hit for each line that begins as an order and ends in garbled signs."""
-    if not any(mark in text for mark in _MARKS):
-        return
-    for match in _ORDER_LINE.finditer(text):
-        if _is_garbled(match.group(1)):
-            yield Hit(registry.rule("role_play.garbled_order"), *match.span())
+    place = 0
+    for line in text.split("\n"):
+        first_word = line.lstrip()[:_LONGEST_ORDER].partition(" ")[0]
+        is_order = first_word.lower() in _ORDERS and len(line) <= _LONGEST
+        if is_order and _is_garbled(line):
+            yield Hit(_RULE, place, place + len(line))
+        place += len(line) + 1
 
 
 def _is_garbled(line: str) -> bool:
