@@ -51,6 +51,7 @@ _ALL_TOKENS = re.compile(
 _HAS_SHAPE = re.compile(r"[@_]|://|\d\d")
 _RECORD_DIGITS: Final = 3
 _IS_UNSPACED = re.compile(f"[{_UNSPACED_CHARS}]")
+_LONGEST_WORD: Final = 64
 _TAIL_HEAD, _SHORTEST_COMPOUND, _LONGEST_ENDING = 4, 10, 3
 _GAP: Final = ".."
 # What stands among the tokens for what is no word.
@@ -211,6 +212,8 @@ class _Tables:
 
         Of a word with an apostrophe also its parts: l'istruzione.
         """
+        if len(word) > _LONGEST_WORD:
+            return
         for part in (word, *word.split("'")) if "'" in word else (word,):
             yield from self._words.get(part, ())
             heads = [part[:length] for length in range(1, len(part) + 1)]
