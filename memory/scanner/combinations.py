@@ -98,6 +98,9 @@ class Combinations:
     def __init__(self, lines: Iterable[Combination]) -> None:
         self._lines = tuple(lines)
         self._known: dict[int, tuple[Combination, ...]] = {}
+        self._languages: dict[int, tuple[str, ...]] = {}
+        in_all = set[Term].intersection(*(set(line.terms) for line in self._lines))
+        self._always = [concepts.in_any(term.mask) for term in in_all]
 
     def of(self, mask: int) -> tuple[Combination, ...]:
         """Those that concepts of one language allow."""
@@ -111,17 +114,25 @@ class Combinations:
 
     def languages(self, mask: int) -> tuple[str, ...]:
         """The languages in which a sentence with these concepts can hold one."""
+        for needed in self._always:
+            if not mask & needed:
+                return ()
+        known = self._languages.get(mask)
+        if known is None:
+            if len(self._languages) >= _MAX_KNOWN:
+                self._languages.clear()
+            known = self._languages[mask] = self._find_languages(mask)
+        return known
+
+    def _find_languages(self, mask: int) -> tuple[str, ...]:
         if mask < 0:
             return concepts.LANGUAGES
-        masks = []
-        while mask:
-            masks.append(mask & concepts.OF_ONE)
-            mask >>= concepts.WIDTH
-        most = max(map(int.bit_count, masks), default=0)
+        masks = list(concepts.by_language(mask))
+        most = max((own.bit_count() for _, own in masks), default=0)
         least = most // 2 if most >= _MANY else 1
         return tuple(
             language
-            for own, language in zip(masks, concepts.LANGUAGES, strict=False)
+            for language, own in masks
             if own.bit_count() >= least and self.of(own)
         )
 
@@ -229,7 +240,7 @@ class _Reader:
 
     def _is_sign(self, place: int) -> bool:
         if self._is_spaced:
-            return self._sentence.tokens[place] == concepts.SIGN
+            return self._sentence.tokens[place] in concepts.CLAUSES
         return not self._text[place].isalnum()
 
     def _has_before(self, concept: int, at: int, words: int) -> bool:
@@ -246,7 +257,7 @@ class _Reader:
         start = first = min(item.start for item in chosen)
         end = max(item.end for item in chosen)
         if self._is_spaced:
-            places = self._sentence.places
+            places = self._sentence.places()
             start, end = places[first][0], places[end - 1][1]
         is_negated = self._has_before(_NEGATION, chosen[0].start, _NEGATED)
         is_reported = self._has_before(_REPORT, first, _REPORTED)

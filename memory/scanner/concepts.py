@@ -38,18 +38,24 @@ _SHAPES = {
         r"[ .:#]{0,3}[a-z]{0,4}-?\d{3,24}"
     ),
     "code": r"[^\W_]{1,64}(?:_[^\W_]{1,64})+",
-    "word": _WORD,
-    "sign": r"[,:;(\[>\"\u3001\uff0c\uff1a]",
 }
-# A shape is searched for only where its sign is in the text, which keeps it fast.
-_SIGNS: Final = {"link": "://", "mail": "@", "code": "_"}
+# The signs that open a clause.
+CLAUSES: Final = frozenset(',:;([>"\u3001\uff0c\uff1a')
+_WORD_OR_SIGN = rf"{_WORD}|[{re.escape(''.join(sorted(CLAUSES)))}]"
+_WORDS_AND_SIGNS = re.compile(_WORD_OR_SIGN)
+_ALL_TOKENS = re.compile(
+    "|".join(f"(?P<{name}>{form})" for name, form in _SHAPES.items())
+    + f"|{_WORD_OR_SIGN}"
+)
+# A text without any of these has words and signs only.
+_HAS_SHAPE = re.compile(r"[@_]|://|\d\d")
+_RECORD_DIGITS: Final = 3
 _IS_UNSPACED = re.compile(f"[{_UNSPACED_CHARS}]")
-_HEAD: Final = 3
+_LONGEST_WORD: Final = 64
 _TAIL_HEAD, _SHORTEST_COMPOUND, _LONGEST_ENDING = 4, 10, 3
 _GAP: Final = ".."
-# What stands among the tokens for a sign, and for what is no word.
-SIGN: Final = ""
-_STANDS_FOR = {"sign": SIGN, **dict.fromkeys((*SHAPES, "code"), "\0")}
+# What stands among the tokens for what is no word.
+_NO_WORD: Final = "\0"
 _WORDS_IN_GAP, _CHARS_IN_GAP = 6, 14
 
 
@@ -62,11 +68,12 @@ class Part(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """A form of several words."""
+    """A form of several words; it is looked for by the one at ``key``."""
 
     parts: tuple[Part, ...]
+    key: int
     language: str
-    concept: int
+    mask: int
 
 
 class Occurrence(NamedTuple):
@@ -78,13 +85,19 @@ class Occurrence(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence's tokens with their places, and what they stand for."""
+    """A sentence's tokens, and what they stand for."""
 
-    tokens: tuple[str, ...]
-    places: tuple[tuple[int, int], ...]
+    text: str
+    tokens: Sequence[str]
     occurrences: dict[str, list[Occurrence]]
     # Language → how many words it knows; words of unspaced scripts are not counted.
     explained: dict[str, int]
+
+    def places(self) -> list[tuple[int, int]]:
+        """Where each token stands in the text."""
+        has_shape = _HAS_SHAPE.search(self.text)
+        pattern = _ALL_TOKENS if has_shape else _WORDS_AND_SIGNS
+        return [match.span() for match in pattern.finditer(self.text)]
 
 
 def _read(path: Path) -> dict[str, list[str]]:
@@ -94,19 +107,59 @@ def _read(path: Path) -> dict[str, list[str]]:
     return {name: forms.split(", ") for name, _, forms in rows}
 
 
-_LISTS = {path.stem: _read(path) for path in sorted(FOLDER.glob("*.txt"))}
+ENGLISH: Final = "en"
+_NAMES = sorted(path.stem for path in FOLDER.glob("*.txt"))
+# English first: most words have no more than its concepts, and their masks are short.
+_LISTS = {
+    name: _read(FOLDER / f"{name}.txt")
+    for name in sorted(_NAMES, key=lambda name: name != ENGLISH)
+}
+# The words that English texts have most of, the most frequent first.
+_FREQUENT = (
+    "the to a of and in is for with that this it you on be as are from by or an can not"
+    " your when will if i we all at do was have no so one use any only what which has"
+    " more they but my name there set time up now see run user"
+)
+_RANKS: Final = {word: rank for rank, word in enumerate(_FREQUENT.split())}
+_COMMON: Final = frozenset(
+    Path(__file__).with_name("common_words.txt").read_text(encoding="utf-8").split()
+)
 VERB_PLACES: Final = {name: lists.pop("verb")[0] for name, lists in _LISTS.items()}
 LANGUAGES: Final = tuple(_LISTS)
+PLACES: Final = {name: place for place, name in enumerate(LANGUAGES)}
 NAMES: Final = (*SHAPES, *sorted({name for row in _LISTS.values() for name in row}))
 BITS: Final = {name: 1 << number for number, name in enumerate(NAMES)}
-# A mask has the concepts of each language side by side.
-WIDTH: Final = len(NAMES)
-OF_ONE: Final = (1 << WIDTH) - 1
+# A mask has a mark for each language that a word tells, then the shapes, and then the
+# concepts of each language.
+_MARKED: Final = len(LANGUAGES)
+_FIRST: Final = _MARKED + len(SHAPES)
+_ANY_SHAPE: Final = (1 << len(SHAPES)) - 1
+_ANY_MARK: Final = (1 << _MARKED) - 1
+_WIDTH: Final = len(NAMES)
+_OF_ONE: Final = (1 << _WIDTH) - 1
 
 
-def of_language(mask: int, place: int) -> int:
-    """The concepts of one language in a mask."""
-    return mask >> WIDTH * place & OF_ONE
+def by_language(mask: int) -> Iterator[tuple[str, int]]:
+    """Each language that a mask has a mark of, with its concepts and the shapes."""
+    marks, shapes = mask & _ANY_MARK, mask >> _MARKED & _ANY_SHAPE
+    while marks:
+        place = marks.bit_length() - 1
+        marks ^= 1 << place
+        yield LANGUAGES[place], mask >> _shift(place) & _OF_ONE | shapes
+
+
+def _shift(place: int) -> int:
+    return _FIRST + _WIDTH * place
+
+
+def in_any(concepts: int) -> int:
+    """The mask of some concepts in every language."""
+    return sum(concepts << _shift(place) for place in range(_MARKED))
+
+
+def of_shapes(*names: str) -> int:
+    """The mask of some shapes."""
+    return sum(BITS[name] << _MARKED for name in names)
 
 
 def is_unspaced(text: str) -> bool:
@@ -115,65 +168,92 @@ def is_unspaced(text: str) -> bool:
 
 
 # ── The lists as tables ────────────────────────────────────────────────────────
-# A form as it is written, its language and its concept.
-Form = tuple[str, str, int]
-# Words and open words by their first letters, each with a mask.
-Heads = dict[str, list[tuple[str, int]]]
+class Form(NamedTuple):
+    """A form as it is written, the place of its language, and its concept.
+
+    One of several words has the word by which it is looked for.
+    """
+
+    text: str
+    place: int
+    concept: int
+    key: str = ""
 
 
 class _Tables:
-    """Forms by a word or by letters that they begin with."""
+    """The forms of all lists, by a word of theirs."""
 
     def __init__(self) -> None:
-        self.words: dict[str, int] = {}
-        self.prefixes: Heads = {}
-        # The last parts of compounds.
-        self.tails: Heads = {}
-        self.phrases: dict[str, list[Form]] = {}
-        self.open_phrases: dict[str, list[Form]] = {}
+        self._words: dict[str, list[Form]] = {}
+        # By the letters that a word begins with.
+        self._prefixes: dict[str, list[Form]] = {}
+        # The last parts of compounds, by their first letters.
+        self._tails: dict[str, list[Form]] = {}
         self.chars: dict[str, list[Phrase]] = {}
-        # What a phrase cannot do without: its longest word.
-        self.keys: dict[str, int] = {}
-        self.open_keys: Heads = {}
 
-    def add(self, form: str, language: str, concept: int, mask: int) -> None:
+    def add(self, text: str, place: int, concept: int) -> None:
+        language = LANGUAGES[place]
         if language in UNSPACED:
-            phrase = Phrase(_unspaced_parts(form), language, concept)
-            self.chars.setdefault(form[0], []).append(phrase)
+            phrase = Phrase(_unspaced_parts(text), 0, language, concept)
+            self.chars.setdefault(text[0], []).append(phrase)
             return
-        words = form.split()
-        if len(words) > 1:
-            first = words[0]
-            table = self.open_phrases if first.endswith("*") else self.phrases
-            head = first[:-1][:_HEAD] if first.endswith("*") else first
-            table.setdefault(head, []).append((form, language, concept))
-            _add_word(self.keys, self.open_keys, max(words, key=len), mask)
-        elif form.startswith("*"):
-            self.tails.setdefault(form[1 : 1 + _TAIL_HEAD], []).append((form[1:], mask))
-        else:
-            _add_word(self.words, self.prefixes, form, mask)
+        if text.startswith("*"):
+            form = Form(text[1:], place, concept)
+            self._tails.setdefault(text[1 : 1 + _TAIL_HEAD], []).append(form)
+            return
+        words = text.split()
+        word = text if len(words) == 1 else _key(words)
+        form = Form(text, place, concept, "" if word == text else word)
+        table = self._prefixes if word.endswith("*") else self._words
+        table.setdefault(word.rstrip("*"), []).append(form)
+
+    def of(self, word: str) -> Iterator[Form]:
+        """The forms that a word may be, or of which it may be the key.
+
+        Of a word with an apostrophe also its parts: l'istruzione.
+        """
+        if len(word) > _LONGEST_WORD:
+            return
+        for part in (word, *word.split("'")) if "'" in word else (word,):
+            yield from self._words.get(part, ())
+            heads = [part[:length] for length in range(1, len(part) + 1)]
+            for head in filter(self._prefixes.__contains__, heads):
+                yield from self._prefixes[head]
+        if len(word) >= _SHORTEST_COMPOUND:
+            yield from self._last_parts(word)
+
+    def _last_parts(self, word: str) -> Iterator[Form]:
+        """What the last part of a compound may be: Systemanweisung, anweisung."""
+        for start in range(2, len(word) - _TAIL_HEAD):
+            for form in self._tails.get(word[start : start + _TAIL_HEAD], ()):
+                ending = len(word) - start - len(form.text)
+                if ending <= _LONGEST_ENDING and word.startswith(form.text, start):
+                    yield form
 
 
-def _add_word(words: dict[str, int], prefixes: Heads, word: str, mask: int) -> None:
-    if word.endswith("*"):
-        prefixes.setdefault(word[:-1][:_HEAD], []).append((word[:-1], mask))
-    else:
-        words[word] = words.get(word, 0) | mask
+def _key(words: Sequence[str]) -> str:
+    """The word by which a phrase is looked for: one that texts seldom have."""
+    return max(
+        words, key=lambda word: (_RANKS.get(word, 99), word not in _COMMON, len(word))
+    )
 
 
 def _phrase(form: Form) -> Phrase:
-    text, language, concept = form
     parts: list[Part] = []
-    is_loose = False
-    for word in text.split():
-        if word != _GAP:
-            parts.append(Part(word.rstrip("*"), word.endswith("*"), is_loose))
-        is_loose = word == _GAP
-    return Phrase(tuple(parts), language, concept)
+    is_loose, key = False, 0
+    for word in form.text.split():
+        if word == _GAP:
+            is_loose = True
+            continue
+        if word == form.key:
+            key = len(parts)
+        parts.append(Part(word.rstrip("*"), word.endswith("*"), is_loose))
+        is_loose = False
+    return Phrase(tuple(parts), key, LANGUAGES[form.place], form.concept)
 
 
-def _unspaced_parts(form: str) -> tuple[Part, ...]:
-    pieces = [piece.strip(" *") for piece in form.split(_GAP)]
+def _unspaced_parts(text: str) -> tuple[Part, ...]:
+    pieces = [piece.strip(" *") for piece in text.split(_GAP)]
     return tuple(
         Part(piece, is_open=True, is_loose=number > 0)
         for number, piece in enumerate(pieces)
@@ -185,11 +265,10 @@ def _unspaced_parts(form: str) -> tuple[Part, ...]:
 def _tables() -> _Tables:
     """The tables; made when the first text is scanned."""
     tables = _Tables()
-    for place, (language, lists) in enumerate(_LISTS.items()):
+    for place, lists in enumerate(_LISTS.values()):
         for name, forms in lists.items():
-            concept = BITS[name]
             for form in map(folded, forms):
-                tables.add(form, language, concept, concept << WIDTH * place)
+                tables.add(form, place, BITS[name])
     return tables
 
 
@@ -205,131 +284,125 @@ def vocabulary(*languages: str) -> frozenset[str]:
 
 
 # ── Words ──────────────────────────────────────────────────────────────────────
-# A language and the concepts a word has there.
-Meaning = tuple[str, int]
-
-
 class Word(NamedTuple):
-    """What is known of a word: its meanings, and the phrases it may begin.
+    """What is known of a word: its meanings, and the phrases of which it is the key.
 
-    Those whose second word is certain are found by it.
+    Those of which the word before or behind the key is certain are found by that.
     """
 
-    meanings: tuple[Meaning, ...]
-    by_second: dict[str, list[Phrase]]
-    other_phrases: list[Phrase]
+    before: dict[str, list[Phrase]]
+    behind: dict[str, list[Phrase]]
+    others: list[Phrase]
+    # Language → what the word stands for there.
+    meanings: dict[str, int]
+
+    def add(self, phrase: Phrase) -> None:
+        parts, key = phrase.parts, phrase.key
+        if key and not parts[key].is_loose and not parts[key - 1].is_open:
+            self.before.setdefault(parts[key - 1].text, []).append(phrase)
+        elif key + 1 < len(parts) and not any(parts[key + 1][1:]):
+            self.behind.setdefault(parts[key + 1].text, []).append(phrase)
+        else:
+            self.others.append(phrase)
+
+    def phrases(self, tokens: Sequence[str], at: int) -> Sequence[Phrase]:
+        """The phrases that may stand around the word."""
+        phrases = self.others
+        if self.before and at and (others := self.before.get(tokens[at - 1])):
+            phrases = [*others, *phrases]
+        if self.behind and at + 1 < len(tokens):
+            phrases = [*self.behind.get(tokens[at + 1], ()), *phrases]
+        return phrases
 
 
-_NOTHING = Word((), {}, [])
+_NOTHING = Word({}, {}, [], {})
 _MAX_KNOWN: Final = 1 << 16
 # The hash of a word → what is known of it. Hashes differ in every process and say
 # nothing about the word, so that names of one text are not kept for the next.
 _memory: list[dict[int, Word]] = [{}]
 
 
-def _elided(word: str) -> Iterable[str]:
-    """The word, and what stands before and behind an apostrophe: l'istruzione."""
-    return (word, *word.split("'")) if "'" in word else (word,)
-
-
-def _matching(word: str, words: dict[str, int], prefixes: Heads) -> int:
-    mask = words.get(word, 0)
-    for length in range(1, min(_HEAD, len(word)) + 1):
-        for prefix, concepts in prefixes.get(word[:length], ()):
-            if word.startswith(prefix):
-                mask |= concepts
-    return mask
-
-
-def _tails(word: str) -> int:
-    """What the last part of a compound stands for: Systemanweisung, anweisung."""
-    mask, tails = 0, _tables().tails
-    if len(word) >= _SHORTEST_COMPOUND:
-        for place in range(2, len(word) - _TAIL_HEAD):
-            for tail, concepts in tails.get(word[place : place + _TAIL_HEAD], ()):
-                ending = len(word) - place - len(tail)
-                if ending <= _LONGEST_ENDING and word.startswith(tail, place):
-                    mask |= concepts
-    return mask
-
-
 def possible(word: str) -> int:
-    """What the word may stand for, alone or as the longest word of a phrase."""
-    mask, tables = 0, _tables()
-    for part in _elided(word):
-        mask |= _matching(part, tables.words, tables.prefixes) | _tails(part)
-        mask |= _matching(part, tables.keys, tables.open_keys)
+    """What the word stands for in each language, with its marks and shapes.
+
+    A common English word tells no other language.
+    """
+    mask = 0
+    for language, own in _known(word).meanings.items():
+        mask |= _of_language(own, PLACES[language], is_common=word in _COMMON)
+    is_record = sum(map(str.isdigit, word)) >= _RECORD_DIGITS
+    return mask | (of_shapes("number", "record") if is_record else 0)
+
+
+def _of_language(concepts: int, place: int, *, is_common: bool = False) -> int:
+    mark = 0 if is_common and place else 1 << place
+    return mark | concepts << _shift(place)
+
+
+def is_key(word: str) -> bool:
+    """Whether a phrase is looked for by the word."""
+    return any(_known(word)[:3])
+
+
+def in_phrases(tokens: Sequence[str], keys: Iterable[int]) -> int:
+    """What the phrases stand for that have their keys at some places, with marks."""
+    mask = 0
+    for at in keys:
+        for phrase in _known(tokens[at]).phrases(tokens, at):
+            if _span(phrase, tokens, at):
+                mask |= _of_language(phrase.mask, PLACES[phrase.language])
     return mask
 
 
-def _meanings(mask: int) -> Iterator[Meaning]:
-    """The languages in a mask, each with its concepts."""
-    while mask:
-        place = (mask.bit_length() - 1) // WIDTH
-        yield LANGUAGES[place], of_language(mask, place)
-        mask &= (1 << WIDTH * place) - 1
+def _words(tokens: Sequence[str]) -> list[Word]:
+    """What is known of each token; of a distinct one it is found out only once."""
+    memory = _memory[0]
+    if len(memory) > _MAX_KNOWN:
+        memory = _memory[0] = {}
+    hashes = list(map(hash, tokens))
+    for number, token in zip(hashes, tokens, strict=True):
+        if number not in memory:
+            memory[number] = _word(token)
+    return list(map(memory.__getitem__, hashes))
 
 
-def _phrases(word: str) -> Iterator[Phrase]:
-    tables = _tables()
-    for part in _elided(word):
-        yield from map(_phrase, tables.phrases.get(part, ()))
-        for length in range(1, min(_HEAD, len(part)) + 1):
-            for form in tables.open_phrases.get(part[:length], ()):
-                if part.startswith(form[0].partition("*")[0]):
-                    yield _phrase(form)
+def _known(token: str) -> Word:
+    return _memory[0].get(hash(token)) or _words([token])[0]
 
 
 def _word(token: str) -> Word:
-    number = hash(token)
-    memory = _memory[0]
-    known = memory.get(number)
-    if known is None:
-        if len(memory) > _MAX_KNOWN:
-            memory = _memory[0] = {}
-        mask, tables = 0, _tables()
-        for part in _elided(token):
-            mask |= _matching(part, tables.words, tables.prefixes) | _tails(part)
-        known = Word(tuple(_meanings(mask)), {}, [])
-        for phrase in _phrases(token):
-            second = phrase.parts[1]
-            if second.is_open or second.is_loose:
-                known.other_phrases.append(phrase)
-            else:
-                known.by_second.setdefault(second.text, []).append(phrase)
-        known = memory[number] = known if any(known) else _NOTHING
-    return known
+    masks: dict[int, int] = {}
+    word = Word({}, {}, [], {})
+    for form in _tables().of(token):
+        if form.key:
+            word.add(_phrase(form))
+        else:
+            masks[form.place] = masks.get(form.place, 0) | form.concept
+    for place in sorted(masks):
+        word.meanings[LANGUAGES[place]] = masks[place]
+    return word if any(word) else _NOTHING
 
 
 # ── Sentences ──────────────────────────────────────────────────────────────────
-@cache
-def _tokens(without: tuple[str, ...]) -> re.Pattern[str]:
-    """The tokens of a text, some shapes left out."""
-    shapes = _SHAPES.items()
-    return re.compile(
-        "|".join(f"(?P<{name}>{form})" for name, form in shapes if name not in without)
-    )
-
-
 def read(text: str, languages: Collection[str]) -> Sentence:
     """Return what the words of a folded sentence stand for in some languages."""
-    tokens: list[str] = []
-    places: list[tuple[int, int]] = []
     shapes: list[Occurrence] = []
-    signs = tuple(name for name, sign in _SIGNS.items() if sign not in text)
-    for match in _tokens(signs).finditer(text):
-        kind = match.lastgroup or ""
-        if kind in SHAPES:
-            shapes.append(Occurrence(len(tokens), len(tokens) + 1, BITS[kind]))
-        tokens.append(_STANDS_FOR.get(kind, match.group()))
-        places.append(match.span())
+    if _HAS_SHAPE.search(text):
+        tokens = []
+        for match in _ALL_TOKENS.finditer(text):
+            kind = match.lastgroup
+            if kind in BITS:
+                shapes.append(Occurrence(len(tokens), len(tokens) + 1, BITS[kind]))
+            tokens.append(_NO_WORD if kind else match.group())
+    else:
+        tokens = _WORDS_AND_SIGNS.findall(text)
     by_language: dict[str, list[Occurrence]] = {name: [] for name in languages}
     explained = _occurrences(tokens, by_language)
     for occurrences in filter(None, by_language.values()):
         occurrences += shapes
     if is_unspaced(text):
         by_language.update(_unspaced(text))
-    return Sentence(tuple(tokens), tuple(places), by_language, explained)
+    return Sentence(text, tokens, by_language, explained)
 
 
 def _occurrences(
@@ -337,43 +410,55 @@ def _occurrences(
 ) -> dict[str, int]:
     """Add what the tokens stand for; return how many words each language knows."""
     explained: dict[str, int] = {}
-    followers = [*tokens[1:], SIGN]
-    for start, token in enumerate(tokens):
-        meanings, by_second, phrases = _word(token)
-        for language, concepts in meanings:
+    for start, word in enumerate(_words(tokens)):
+        if word is _NOTHING:
+            continue
+        for language, mask in word.meanings.items():
             explained[language] = explained.get(language, 0) + 1
             if language in by_language:
-                by_language[language].append(Occurrence(start, start + 1, concepts))
-        if followers[start] in by_second:
-            phrases = [*by_second[followers[start]], *phrases]
-        for phrase in phrases:
-            occurrences = by_language.get(phrase.language)
-            if occurrences is None:
-                continue
-            if end := _end(phrase.parts, tokens, start + 1):
-                occurrences.append(Occurrence(start, end, phrase.concept))
-                explained[phrase.language] = explained.get(phrase.language, 0) + 1
+                by_language[language].append(Occurrence(start, start + 1, mask))
+        for phrase in word.phrases(tokens, start):
+            language = phrase.language
+            if language in by_language and (span := _span(phrase, tokens, start)):
+                by_language[language].append(Occurrence(*span, phrase.mask))
+                explained[language] = explained.get(language, 0) + 1
     return explained
 
 
-def _end(parts: Sequence[Part], tokens: Sequence[str], at: int) -> int:
-    """Where a phrase ends whose first word is before ``at``; 0 if it is not there.
+def _span(phrase: Phrase, tokens: Sequence[str], at: int) -> tuple[int, int] | None:
+    """Where a phrase stands of which the key is at ``at``; None if it is not there.
 
-    What stands in a gap belongs to other concepts, so the words before it count.
+    What stands in a gap belongs to other concepts, so it ends before the first one.
     """
-    first_end = 0
-    for part in parts[1:]:
-        if part.is_loose:
-            first_end = first_end or at
-        reach = _WORDS_IN_GAP if part.is_loose else 0
-        for place in range(at, min(at + reach + 1, len(tokens))):
-            token = tokens[place]
-            if token == part.text or (part.is_open and token.startswith(part.text)):
-                at = place + 1
-                break
-        else:
-            return 0
-    return first_end or at
+    parts, key = phrase.parts, phrase.key
+    start = at
+    end = at + 1
+    for number in range(key - 1, -1, -1):
+        is_loose = parts[number + 1].is_loose
+        last = start - 1 - _WORDS_IN_GAP * is_loose
+        place = _find(parts[number], tokens, range(start - 1, max(last, 0) - 1, -1))
+        if place is None:
+            return None
+        start, end = place, place + 1 if is_loose else end
+    at, has_gap = at + 1, False
+    for part in parts[key + 1 :]:
+        last = min(at + _WORDS_IN_GAP * part.is_loose, len(tokens) - 1)
+        place = _find(part, tokens, range(at, last + 1))
+        if place is None:
+            return None
+        has_gap = has_gap or part.is_loose
+        at = place + 1
+        end = end if has_gap else at
+    return start, end
+
+
+def _find(part: Part, tokens: Sequence[str], places: range) -> int | None:
+    """The first of some places where a part of a phrase is."""
+    for place in places:
+        token = tokens[place]
+        if token == part.text or (part.is_open and token.startswith(part.text)):
+            return place
+    return None
 
 
 def _unspaced(text: str) -> dict[str, list[Occurrence]]:
@@ -390,6 +475,6 @@ def _unspaced(text: str) -> dict[str, list[Occurrence]]:
                     break
                 at = place + len(part.text)
             else:
-                occurrence = Occurrence(start, end, phrase.concept)
+                occurrence = Occurrence(start, end, phrase.mask)
                 by_language.setdefault(phrase.language, []).append(occurrence)
     return by_language

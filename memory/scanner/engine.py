@@ -15,7 +15,7 @@ from memory.scanner import (
     scoring,
     secrets,
 )
-from memory.scanner.model import Finding, Hit, Mode, Verdict
+from memory.scanner.model import Finding, Hit, Level, Mode, Verdict
 from memory.scanner.similarity import SAME_FROM, signature, similarity
 from memory.scanner.views import View
 
@@ -53,9 +53,9 @@ def scan(
     findings = [item.finding for item in scored]
     limits = scoring.thresholds(source, tier)
     level = scoring.level(points, findings, limits)
-    # The review priority: the score, raised by the learned head.
+    # The priority in review: the score, raised by the learned head.
     risk = points
-    if points:
+    if level is not Level.CLEAN:
         share = _HEAD_SHARE * head.likelihood(text)
         risk = round(points + (1.0 - points) * share, 4)
     findings = findings[:_MAX_FINDINGS]

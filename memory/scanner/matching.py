@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.scanner import (
@@ -16,6 +14,7 @@ from memory.scanner import (
     registry,
     sentences,
 )
+from memory.scanner.expressions import Expressions
 from memory.scanner.model import Family, Hit, Rule
 
 if TYPE_CHECKING:
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 _NEGATION_REACH, _REPORT_REACH, _MAX_HITS = 6, 8, 120
 _APART = 400
-# Sentences that an expression may run across.
-_REACH = 3
 _ALL_BITS = -1
 
 
@@ -40,30 +37,6 @@ class _Alternative(NamedTuple):
 
     phrase: _Phrase
     needed: tuple[int, ...]
-
-
-class _Pattern(NamedTuple):
-    """One alternative of an expression, without its leading word boundary."""
-
-    pattern: re.Pattern[str]
-    starts_word: bool
-
-
-class _Expression(NamedTuple):
-    rule: Rule
-    first: int
-    second: int
-    patterns: tuple[_Pattern, ...]
-
-
-def _expression(rule: Rule) -> _Expression:
-    """Compile a rule. A leading boundary slows `re` down, so `_search` checks it."""
-    patterns = []
-    for expression in rule.expressions:
-        starts_word = expression.startswith(r"\b")
-        body = expression[2:] if starts_word else expression
-        patterns.append(_Pattern(re.compile(body, re.MULTILINE), starts_word))
-    return _Expression(rule, *gate.needs(rule), tuple(patterns))
 
 
 def _index() -> dict[int, tuple[_Alternative, ...]]:
@@ -80,10 +53,8 @@ def _index() -> dict[int, tuple[_Alternative, ...]]:
 
 _PHRASES = _index()
 _KEYS = sum(_PHRASES)
-_EXPRESSIONS = tuple(
-    _expression(rule)
-    for rule in registry.RULES
-    if rule.expressions and rule.family is not Family.SECRETS
+_EXPRESSIONS = Expressions(
+    rule for rule in registry.RULES if rule.family is not Family.SECRETS
 )
 _LINES = tuple(
     combinations.parse(rule, line)
@@ -145,7 +116,6 @@ def _possible(mask: int) -> list[_Phrase]:
 
 
 def _raw_hits(text: str) -> Iterator[Hit]:
-    elsewhere = gate.literals_with_signs(text)
     masks = gate.masks(text)
     bounds = sentences.bounds(text) if concepts.is_unspaced(text) else []
     combined = _combined(text, masks, bounds)
@@ -160,8 +130,9 @@ def _raw_hits(text: str) -> Iterator[Hit]:
         for number, mask in enumerate(masks)
         if (phrases := _possible(mask))
     ]
-    spans = _spans([mask | elsewhere for mask in masks], text)
-    if not candidates and not spans and not combined:
+    for rule, match in _EXPRESSIONS.find(text):
+        yield Hit(rule, match.start(), match.end())
+    if not candidates and not combined:
         return
     bounds = bounds or sentences.bounds(text)
     for number, phrases in candidates:
@@ -170,9 +141,6 @@ def _raw_hits(text: str) -> Iterator[Hit]:
     for lines, first, last, languages in combined:
         start, end = bounds[first][0], bounds[last][1]
         yield from _combinations(text, start, end, lines, languages)
-    for expression, first, last in spans:
-        start, end = bounds[first][0], bounds[last][1]
-        yield from _search(expression, start, text[start:end])
 
 
 # Lines to look for from one sentence to another, read in some languages.
@@ -217,48 +185,6 @@ def _combinations(
         yield Hit(match.rule, start + match.start, start + match.end, factor)
 
 
-def _spans(masks: list[int], text: str) -> list[tuple[_Expression, int, int]]:
-    """Expressions to search with, each with its first and last sentence."""
-    candidates = [
-        expression
-        for expression in _open(reduce(or_, masks), _EXPRESSIONS)
-        if _may_match(expression.rule, text)
-    ]
-    if not candidates:
-        return []
-    spans: list[tuple[_Expression, int, int]] = []
-    last_seen: dict[str, int] = {}
-    final = len(masks) - 1
-    firsts = reduce(or_, (expression.first for expression in candidates))
-    for number in range(len(masks)):
-        mask = masks[number]
-        # A match that begins in a later sentence is found from that one.
-        if not mask & firsts and not any(e.second & mask for e in candidates):
-            continue
-        for later in masks[number + 1 : number + _REACH]:
-            mask |= later
-        for expression in _open(mask, candidates):
-            name = expression.rule.id
-            end = min(number + _REACH - 1, final)
-            place = last_seen.get(name)
-            if place is not None and spans[place][2] >= number:
-                spans[place] = (expression, spans[place][1], end)
-            else:
-                last_seen[name] = len(spans)
-                spans.append((expression, number, end))
-    return spans
-
-
-def _open(mask: int, expressions: Iterable[_Expression]) -> list[_Expression]:
-    """Expressions whose `needs` and `also` are both met by the mask."""
-    return [
-        expression
-        for expression in expressions
-        if expression.first & mask
-        and (not expression.second or expression.second & mask)
-    ]
-
-
 def _in_sentence(offset: int, part: str, phrases: Iterable[_Phrase]) -> Iterator[Hit]:
     encoded = sentences.encode(part)
     places: list[tuple[int, int]] = []
@@ -269,26 +195,6 @@ def _in_sentence(offset: int, part: str, phrases: Iterable[_Phrase]) -> Iterator
             start, end = places[first][0], places[last - 1][1]
             factor = _sentence_factor(phrase.rule, encoded.chars, first)
             yield Hit(phrase.rule, offset + start, offset + end, factor)
-
-
-def _may_match(rule: Rule, text: str) -> bool:
-    """Whether the text holds a literal of `contains`, without which nothing matches."""
-    if not rule.contains:
-        return True
-    for literal in rule.contains:  # noqa: SIM110  (a generator costs as much as it saves)
-        if literal in text:
-            return True
-    return False
-
-
-def _search(expression: _Expression, offset: int, part: str) -> Iterator[Hit]:
-    if not _may_match(expression.rule, part):
-        return
-    for pattern, starts_word in expression.patterns:
-        for match in pattern.finditer(part):
-            start = match.start()
-            if not (starts_word and start and part[start - 1].isalnum()):
-                yield Hit(expression.rule, offset + start, offset + match.end())
 
 
 def _sentence_factor(rule: Rule, chars: str, first: int) -> float:
