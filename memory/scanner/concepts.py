@@ -234,7 +234,8 @@ class _Tables:
 def _key(words: Sequence[str]) -> str:
     """The word by which a phrase is looked for: one that texts seldom have."""
     return max(
-        words, key=lambda word: (_RANKS.get(word, 99), word not in _COMMON, len(word))
+        (word for word in words if word != _GAP),
+        key=lambda word: (_RANKS.get(word, 99), word not in _COMMON, len(word)),
     )
 
 
