@@ -8,7 +8,7 @@ they are.
 
 For each source of at least 100 attacks or 100 honest texts the rules are made anew
 without it: a line of a rule that fewer than three attacks of other sources carry is
-dropped, and the weights of the combined rules are fitted to the other sources.
+excluded, and the weights of the combined rules are fitted to the other sources.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from scanner_refit import Example
 from memory.scanner import VERSION, measured
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-LEAST: Final = 100
+MIN_TEXTS: Final = 100
 _DRAWS: Final = 2_000
 # Their attacks are plain harmful questions or everyday tasks, or their honest texts are
 # known to hold attacks: the rules are not fitted to them, but are measured on them.
@@ -97,12 +97,12 @@ def _split(folder: Path) -> None:
 
 def _lines(rule: dict[str, Any]) -> list[dict[str, Any]]:
     names = ("combinations", "phrases", "expressions")
-    shared = {name: value for name, value in rule.items() if name not in names}
+    common = {name: value for name, value in rule.items() if name not in names}
     lines = [(name, line) for name in names for line in rule.get(name, ())]
     if not lines:
         return [rule]
     return [
-        shared | {"id": f"{rule['id']}#{number}", name: [line]}
+        common | {"id": f"{rule['id']}#{number}", name: [line]}
         for number, (name, line) in enumerate(lines, 1)
     ]
 
@@ -148,7 +148,7 @@ def examples(texts: Sequence[Text]) -> list[Example]:
         evidence = [findings for _, findings in _scan(Path(folder), texts)]
     places = [number for number, findings in enumerate(evidence) if findings]
     verdicts = _scan(ROOT, [texts[number] for number in places])
-    held = {
+    held_places = {
         place for place, (is_held, _) in zip(places, verdicts, strict=True) if is_held
     }
     result = []
@@ -159,7 +159,7 @@ def examples(texts: Sequence[Text]) -> list[Example]:
         ]
         windows = scanner_refit.windows(items)
         lines = frozenset(item.line for item in items)
-        result.append(Example(*row[:4], number in held, windows, lines))
+        result.append(Example(*row[:4], number in held_places, windows, lines))
     return result
 
 
@@ -176,9 +176,9 @@ def _without(source: str) -> tuple[str, list[bool]]:
     texts = {example.text for example in own}
     training = [row for row in rows if row.text not in texts and _is_fitted(row)]
     lines = {line for row in rows for line in row.lines}
-    dropped = scanner_refit.lines_without_others(training, lines)
-    weights = scanner_refit.fit(training, dropped)
-    return source, scanner_refit.held(own, weights, dropped)
+    excluded = scanner_refit.lines_without_others(training, lines)
+    weights = scanner_refit.fit(training, excluded)
+    return source, scanner_refit.verdicts(own, weights, excluded)
 
 
 # Read by the processes that are forked from this one.
@@ -193,9 +193,11 @@ def leave_out(rows: list[Example], sources: Iterable[str]) -> dict[int, bool]:
         places[row.source].append(number)
     answers: dict[int, bool] = {}
     with Pool() as pool:
-        for source, held in pool.imap_unordered(_without, sources):
-            answers |= dict(zip(places[source], held, strict=True))
-            sys.stderr.write(f"without {source}: {sum(held)} of {len(held)} held\n")
+        for source, verdicts in pool.imap_unordered(_without, sources):
+            answers |= dict(zip(places[source], verdicts, strict=True))
+            sys.stderr.write(
+                f"without {source}: {sum(verdicts)} of {len(verdicts)} held\n"
+            )
     return answers
 
 
@@ -212,12 +214,12 @@ def _mean(rows: Sequence[dict[str, Any]], name: str) -> dict[str, float]:
 
 
 def _row(
-    name: str, numbers: Sequence[int], rows: Sequence[Example], left: dict[int, bool]
+    name: str, numbers: Sequence[int], rows: Sequence[Example], without: dict[int, bool]
 ) -> dict[str, Any]:
-    held = sum(rows[number].is_held for number in numbers)
-    fields = {"name": name, "texts": len(numbers), "held": held}
-    if all(number in left for number in numbers):
-        fields["left_out"] = sum(left[number] for number in numbers)
+    held_count = sum(rows[number].is_held for number in numbers)
+    fields = {"name": name, "texts": len(numbers), "held": held_count}
+    if all(number in without for number in numbers):
+        fields["left_out"] = sum(without[number] for number in numbers)
     return fields
 
 
@@ -251,19 +253,19 @@ def figures(texts: Sequence[Text], rows: list[Example]) -> dict[str, Any]:
         source
         for table in (attacks, honest)
         for source, numbers in table.items()
-        if len(numbers) >= LEAST
+        if len(numbers) >= MIN_TEXTS
     }
-    left = leave_out(rows, sorted(large))
+    without = leave_out(rows, sorted(large))
     measured_attacks = [
-        _row(source, numbers, rows, left) | {"place": texts[numbers[0]].place}
+        _row(source, numbers, rows, without) | {"place": texts[numbers[0]].place}
         for source, numbers in attacks.items()
-        if len(numbers) >= LEAST
+        if len(numbers) >= MIN_TEXTS
     ]
     by_kind = _groups(
         rows, lambda row: _honest_kind(row) if row.source in large else None
     )
     by_kind["noisy"] = by_kind.pop("noisy", [])
-    unseen = [
+    kinds = [
         _row(name, numbers, rows, {}) for name, numbers in _groups(texts, _kind).items()
     ]
     return {
@@ -272,9 +274,9 @@ def figures(texts: Sequence[Text], rows: list[Example]) -> dict[str, Any]:
         "mean": _mean(measured_attacks, "held"),
         "mean_left_out": _mean(measured_attacks, "left_out"),
         "attacks": measured_attacks,
-        "honest": [_row(name, own, rows, left) for name, own in by_kind.items()],
+        "honest": [_row(name, own, rows, without) for name, own in by_kind.items()],
         "unseen": sorted(
-            (row for row in unseen if row["held"] * 2 < row["texts"]),
+            (row for row in kinds if row["held"] * 2 < row["texts"]),
             key=lambda row: row["held"] / row["texts"],
         ),
     }
@@ -302,8 +304,10 @@ def main() -> None:
     texts = read(options.folder)
     rows = examples(texts)
     agreeing = sum(
-        shown == row.is_held
-        for row, shown in zip(rows, scanner_refit.held(rows, None, ()), strict=True)
+        verdict == row.is_held
+        for row, verdict in zip(
+            rows, scanner_refit.verdicts(rows, None, ()), strict=True
+        )
     )
     sys.stderr.write(f"{agreeing} of {len(rows)} verdicts are the same recomputed\n")
     document = {

@@ -97,8 +97,8 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1)
 
 
 def _numbers(row: Row, digits: int) -> list[str]:
-    shares = cell(row.held, digits), cell(row.left_out, digits)
-    return [f"{row.held.texts:,}", *filter(None, shares)]
+    shares = cell(row.share, digits), cell(row.share_without, digits)
+    return [f"{row.share.texts:,}", *filter(None, shares)]
 
 
 def _summary(figures: Figures) -> str:
@@ -106,7 +106,7 @@ def _summary(figures: Figures) -> str:
         f"Measured on {figures.measured_on:%d %B %Y} with set {figures.rules_version},"
         f" on {figures.text_count:,} texts of {figures.source_count} public sources.\n"
         f"Of an average source of attacks it holds {_average(figures.mean)}, of one"
-        f" that the rules were made without {_average(figures.mean_left_out)}."
+        f" that the rules were made without {_average(figures.mean_without)}."
     )
 
 
@@ -147,7 +147,7 @@ def render(figures: Figures) -> str:
         blind,
         _blind_table(figures.blind),
         "Kinds of attacks that it mostly does not see:",
-        _unseen_table(figures.unseen),
+        _unseen_table(figures.missed_kinds),
         f"Could not be reached: {', '.join(figures.unreachable)}.",
     )
     return "\n\n".join(parts)

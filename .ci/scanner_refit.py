@@ -72,7 +72,7 @@ def item(line: str, weight: float, start: int, end: int, *, is_hidden: bool) -> 
 
 def windows(items: Sequence[Item]) -> tuple[tuple[Item, ...], ...]:
     """The windows that decide, as scoring makes them, without those within others."""
-    active = sorted(items, key=lambda found: found.start)
+    active = sorted(items, key=lambda finding: finding.start)
     spans: list[tuple[int, int]] = []
     first = 0
     for last, current in enumerate(active):
@@ -87,7 +87,7 @@ def windows(items: Sequence[Item]) -> tuple[tuple[Item, ...], ...]:
 class _Evidence:
     """The windows of examples as arrays: what is certain, and what the weights say."""
 
-    def __init__(self, examples: Sequence[Example], dropped: Collection[str]) -> None:
+    def __init__(self, examples: Sequence[Example], excluded: Collection[str]) -> None:
         rows = [
             (number, window)
             for number, example in enumerate(examples)
@@ -99,14 +99,14 @@ class _Evidence:
         self.full, self.mention = np.zeros(shape), np.zeros(shape)
         self.clean, self.least = np.ones(len(rows)), np.zeros(len(rows))
         for place, (_, window) in enumerate(rows):
-            self._read(place, window, dropped)
+            self._read(place, window, excluded)
 
     def _read(
-        self, place: int, window: Iterable[Item], dropped: Collection[str]
+        self, place: int, window: Iterable[Item], excluded: Collection[str]
     ) -> None:
         fixed: dict[str, float] = {}
         for line, factor, weight, _, _ in window:
-            if line in dropped:
+            if line in excluded:
                 continue
             rule, is_mention = rule_of(line), factor < 1.0
             column = _COLUMN.get(rule)
@@ -120,7 +120,7 @@ class _Evidence:
         for weight in fixed.values():
             self.clean[place] *= 1.0 - weight
 
-    def held(self, weights: Array) -> Array:
+    def verdicts(self, weights: Array) -> Array:
         """Which examples the weights hold."""
         return self._any(self._scores(weights, slice(None)))
 
@@ -131,9 +131,9 @@ class _Evidence:
         return scores
 
     def _any(self, scores: Array) -> Array:
-        held = np.zeros(self.count, dtype=bool)
-        np.logical_or.at(held, self.example, scores.round(4) >= HELD_FROM)
-        return held
+        flags = np.zeros(self.count, dtype=bool)
+        np.logical_or.at(flags, self.example, scores.round(4) >= HELD_FROM)
+        return flags
 
     def rows_of(self, column: int) -> Array:
         """The windows of all examples that a rule is found in, each example whole."""
@@ -147,10 +147,10 @@ class _Evidence:
         worth = []
         for value in GRID:
             weights[column] = value
-            held = np.zeros(len(owners), dtype=bool)
+            flags = np.zeros(len(owners), dtype=bool)
             is_over = self._scores(weights, rows).round(4) >= HELD_FROM
-            np.logical_or.at(held, where, is_over)
-            worth.append(values[owners][held].sum())
+            np.logical_or.at(flags, where, is_over)
+            worth.append(values[owners][flags].sum())
         return np.array(worth)
 
 
@@ -178,12 +178,12 @@ def lines_without_others(
     return {line for line in lines if len(texts[line]) < LEAST_TEXTS}
 
 
-def fit(training: Sequence[Example], dropped: Collection[str]) -> Array:
+def fit(training: Sequence[Example], excluded: Collection[str]) -> Array:
     """The weights of the combined rules for these examples."""
-    evidence, values = _Evidence(training, dropped), _values(training)
+    evidence, values = _Evidence(training, excluded), _values(training)
     weights = np.zeros(len(RULES))
     # What the other rules hold alone says nothing about these.
-    values[evidence.held(weights)] = 0.0
+    values[evidence.verdicts(weights)] = 0.0
     places = [(column, evidence.rows_of(column)) for column in range(len(RULES))]
     for turn in range(_ROUNDS):
         before = weights.copy()
@@ -201,10 +201,10 @@ def fit(training: Sequence[Example], dropped: Collection[str]) -> Array:
     return weights
 
 
-def held(
-    examples: Sequence[Example], weights: Array | None, dropped: Collection[str]
+def verdicts(
+    examples: Sequence[Example], weights: Array | None, excluded: Collection[str]
 ) -> list[bool]:
     """Which examples some weights hold; without any, those that the rules have."""
     if weights is None:
         weights = np.array([registry.rule(rule).weight for rule in RULES])
-    return [bool(value) for value in _Evidence(examples, dropped).held(weights)]
+    return [bool(value) for value in _Evidence(examples, excluded).verdicts(weights)]

@@ -78,9 +78,9 @@ def _row(line: str, path: Path, number: int) -> Row:
 
 def _judge(row: Row) -> Result:
     """Scan as a write by an agent into its own tier, as ``scan --jsonl`` does."""
-    began = time.process_time()
+    start = time.process_time()
     is_held = scanner.scan(row.text, tier=Tier.AGENT.value).is_held
-    seconds = time.process_time() - began
+    seconds = time.process_time() - start
     folded = row.text.casefold()
     return Result(row, is_held, any(phrase in folded for phrase in PHRASES), seconds)
 

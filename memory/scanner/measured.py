@@ -47,8 +47,8 @@ class Row:
     """A source or a kind of text: what the rules hold, and rules fitted without it."""
 
     name: str
-    held: Share
-    left_out: Share | None = None
+    share: Share
+    share_without: Share | None = None
     # Where the texts are: owner and name at GitHub, or other words.
     place: str = ""
 
@@ -78,27 +78,27 @@ class Figures:
     source_count: int
     text_count: int
     mean: Spread
-    mean_left_out: Spread
+    mean_without: Spread
     attacks: tuple[Row, ...]
     honest: tuple[Row, ...]
     blind: tuple[Row, ...]
-    unseen: tuple[Row, ...]
+    missed_kinds: tuple[Row, ...]
     unreachable: tuple[str, ...]
 
     @property
     def blind_attacks(self) -> Share:
         """Held attacks of those that were written without reading the rules."""
-        shares = [row.held for row in self.blind if row.name != "honest"]
+        shares = [row.share for row in self.blind if row.name != "honest"]
         count = sum(share.count for share in shares)
         return Share(count, sum(share.texts for share in shares))
 
 
 def _row(fields: dict[str, Any]) -> Row:
-    texts, left_out = fields["texts"], fields.get("left_out")
+    texts, without = fields["texts"], fields.get("left_out")
     return Row(
         fields["name"],
         Share(fields["held"], texts),
-        None if left_out is None else Share(left_out, texts),
+        None if without is None else Share(without, texts),
         fields.get("place", ""),
     )
 

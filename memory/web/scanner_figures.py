@@ -17,8 +17,8 @@ class Line(NamedTuple):
     words: str
     url: str
     texts: int
-    held: str
-    left_out: str
+    share: str
+    share_without: str
     example: str = ""
 
 
@@ -44,9 +44,9 @@ def _lines(
         Line(
             words.get(row.name, row.name),
             row.url,
-            row.held.texts,
-            share(row.held, digits),
-            share(row.left_out, digits),
+            row.share.texts,
+            share(row.share, digits),
+            share(row.share_without, digits),
             KINDS[row.name].example if row.name in KINDS else "",
         )
         for row in rows
@@ -61,10 +61,10 @@ def context() -> dict[str, Any]:
         "figures": figures,
         "runs_another_set": figures.rules_version != registry.VERSION,
         "average": _average(figures.mean),
-        "average_left_out": _average(figures.mean_left_out),
+        "average_without": _average(figures.mean_without),
         "attack_lines": _lines(figures.attacks, {}),
         "honest_lines": _lines(figures.honest, HONEST, 2),
         "blind_lines": _lines(figures.blind, ACTS),
         "blind": share(figures.blind_attacks),
-        "unseen_lines": _lines(figures.unseen, kinds),
+        "unseen_lines": _lines(figures.missed_kinds, kinds),
     }

@@ -123,7 +123,7 @@ def test_a_verdict_is_the_same_computed_from_its_lines(script: Any, refit: Any) 
     assert [row.is_held for row in rows] == [
         scanner.scan(row.text, tier="AGENT").is_held for row in rows
     ]
-    assert refit.held(rows, None, ()) == [row.is_held for row in rows]
+    assert refit.verdicts(rows, None, ()) == [row.is_held for row in rows]
     assert all("#" in line for row in rows for line in row.lines if "." in line)
     # The first and the last order of the long text stand in windows of their own.
     assert len(rows[1].windows) > len(rows[0].windows)
@@ -140,7 +140,7 @@ def test_a_line_that_only_one_source_carries_is_dropped(
     assert carried
     assert carried <= dropped
     assert not any(
-        refit.held([row for row in rows if row.source == "two"], None, dropped)
+        refit.verdicts([row for row in rows if row.source == "two"], None, dropped)
     )
     assert carried & refit.lines_without_others(rows, lines) != carried
 

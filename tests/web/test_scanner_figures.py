@@ -80,7 +80,7 @@ def test_figures_of_another_set_are_said_to_be_so(
 def test_numbers_are_written_as_the_reader_writes_them(world: World) -> None:
     page = world.page("operator")
     html = page.get(PATH, headers={"Accept-Language": "de"}).content.decode()
-    share = scanner_figures.share(FIGURES.honest[0].held, 2).replace(".", ",")
+    share = scanner_figures.share(FIGURES.honest[0].share, 2).replace(".", ",")
     assert share in _section(html)
 
 
@@ -90,18 +90,18 @@ def test_a_scan_of_a_text_shows_them_as_well(world: World) -> None:
 
 
 def test_what_is_measured_is_what_the_issue_asks_for() -> None:
-    independent = [row for row in FIGURES.attacks if row.left_out]
+    independent = [row for row in FIGURES.attacks if row.share_without]
     assert len(independent) >= 6
-    assert all(row.held.texts >= 100 for row in FIGURES.attacks)
-    assert all(row.left_out for row in FIGURES.honest)
-    assert len(FIGURES.unseen) >= 5
-    assert all(row.held.percent < 50 for row in FIGURES.unseen)
+    assert all(row.share.texts >= 100 for row in FIGURES.attacks)
+    assert all(row.share_without for row in FIGURES.honest)
+    assert len(FIGURES.missed_kinds) >= 5
+    assert all(row.share.percent < 50 for row in FIGURES.missed_kinds)
     assert FIGURES.unreachable
 
 
 def test_every_row_has_its_words() -> None:
     for rows, words in (
-        (FIGURES.honest, HONEST), (FIGURES.blind, ACTS), (FIGURES.unseen, KINDS),
+        (FIGURES.honest, HONEST), (FIGURES.blind, ACTS), (FIGURES.missed_kinds, KINDS),
     ):  # fmt: skip
         assert {row.name for row in rows} <= set(words)
 
