@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from memory.scanner import concepts, lexicon, sentences
+from memory.scanner import concepts, lexicon, sentences, word_lists
 
 _BITS_OF = lexicon.LEXICON.bits
 _KEY_WORDS = frozenset({"rsa", "ed25519", "passwd", "shadow", "pem", "kube"})
@@ -24,9 +24,9 @@ _CONCEPT_KEY = _KEY << 1
 _CONCEPTS = _CONCEPT_KEY.bit_length()
 _SIGN_BITS = {
     sentences.END: _BREAK,
-    sentences.LINK: _BITS_OF["URL"] | concepts.of_shapes("link") << _CONCEPTS,
+    sentences.LINK: _BITS_OF["URL"] | word_lists.of_shapes("link") << _CONCEPTS,
     sentences.FILE: _BITS_OF["KEYFILE"],
-    sentences.AT: _BITS_OF["MAIL"] | concepts.of_shapes("mail") << _CONCEPTS,
+    sentences.AT: _BITS_OF["MAIL"] | word_lists.of_shapes("mail") << _CONCEPTS,
 }
 _MAX_KNOWN = 1 << 17
 # The hash of a token → its bits. Hashes differ in every process and say nothing about

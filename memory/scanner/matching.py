@@ -13,6 +13,7 @@ from memory.scanner import (
     lexicon,
     registry,
     sentences,
+    word_lists,
 )
 from memory.scanner.expressions import Expressions
 from memory.scanner.model import Family, Hit, Rule
@@ -156,7 +157,7 @@ def _combined(
     for number, mask in enumerate(map(gate.concepts_in, masks)):
         unspaced: tuple[str, ...] = ()
         if bounds and concepts.is_unspaced(text[slice(*bounds[number])]):
-            unspaced = tuple(concepts.UNSPACED)
+            unspaced = tuple(word_lists.UNSPACED)
         if languages := (*_COMBINATIONS.languages(mask), *unspaced):
             rows.append((_COMBINATIONS, number, number, languages))
         if number and (languages := (*_WIDE.languages(before | mask), *unspaced)):

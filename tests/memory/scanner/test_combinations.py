@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory import scanner
-from memory.scanner import combinations, concepts, registry
+from memory.scanner import combinations, registry, word_lists
 from memory.scanner.folding import folded
 
 RULE = registry.RULES[0]
@@ -20,7 +20,7 @@ CONCEPTS = (
 
 def _holds(line: str, text: str) -> bool:
     lines = combinations.Combinations([combinations.parse(RULE, line)])
-    return any(combinations.find(folded(text), concepts.LANGUAGES, lines))
+    return any(combinations.find(folded(text), word_lists.LANGUAGES, lines))
 
 
 def _rules(text: str) -> set[str]:
@@ -29,7 +29,7 @@ def _rules(text: str) -> set[str]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_language_has_words_for_every_concept(language: str) -> None:
-    words = (concepts.FOLDER / f"{language}.txt").read_text(encoding="utf-8")
+    words = (word_lists.FOLDER / f"{language}.txt").read_text(encoding="utf-8")
     names = {line.partition(":")[0] for line in words.splitlines()}
     assert set(CONCEPTS) - names == set()
 
