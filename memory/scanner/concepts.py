@@ -16,7 +16,7 @@ from memory.scanner.views import beyond_ascii
 from memory.scanner.word_lists import BITS, COMMON, PLACES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from memory.scanner.word_forms import Part, Phrase
 
@@ -99,14 +99,13 @@ def is_key(word: str) -> bool:
     return any(word_forms.entry(word)[:3])
 
 
-def in_phrases(tokens: Sequence[str], keys: Iterable[int]) -> int:
-    """What the phrases stand for that have their keys at some places, with marks."""
-    mask = 0
+def in_phrases(tokens: Sequence[str], keys: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """What phrases stand for that have their keys at some places, with their marks."""
     for at in keys:
         for phrase in word_forms.entry(tokens[at]).phrases_around(tokens, at):
             if _span(phrase, tokens, at):
-                mask |= word_lists.of_language(phrase.mask, PLACES[phrase.language])
-    return mask
+                place = PLACES[phrase.language]
+                yield at, word_lists.of_language(phrase.mask, place)
 
 
 # ── Sentences ──────────────────────────────────────────────────────────────────

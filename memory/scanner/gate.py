@@ -76,18 +76,16 @@ def masks(text: str) -> list[int]:
     tokens = sentences.tokens(text)
     tokens.append(sentences.END)
     token_masks = _token_masks(tokens)
+    keys = [at for at, own in enumerate(token_masks) if own & _CONCEPT_KEY]
+    for at, own in concepts.in_phrases(tokens, keys):
+        token_masks[at] |= own << _CONCEPTS
     result: list[int] = []
     first = 0
     for _ in range(tokens.count(sentences.END)):
         place = tokens.index(sentences.END, first)
-        words, bits = tokens[first:place], token_masks[first:place]
-        mask = reduce(or_, bits, 0)
+        mask = reduce(or_, token_masks[first:place], 0)
         if mask & _KEY:
-            keys = {words[at] for at, own in enumerate(bits) if own & _KEY}
-            mask |= lexicon.phrases_in(words, keys)
-        if mask & _CONCEPT_KEY:
-            places = [at for at, own in enumerate(bits) if own & _CONCEPT_KEY]
-            mask |= concepts.in_phrases(words, places) << _CONCEPTS
+            mask |= lexicon.phrases_in(tokens[first:place])
         result.append(mask)
         first = place + 1
     return result
