@@ -9,21 +9,17 @@ look-alikes make no difference.
 from __future__ import annotations
 
 import re
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from memory.scanner.folding import folded
+from memory.scanner import word_forms, word_lists
 from memory.scanner.views import beyond_ascii
+from memory.scanner.word_lists import BITS, COMMON, PLACES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-FOLDER: Final = Path(__file__).parent / "languages"
-# Concepts of no list: they are read from the shape of a word.
-SHAPES: Final = ("link", "mail", "number", "record")
-# Languages without blanks between words, and how many characters make about one word.
-UNSPACED: Final = {"zh": 2, "ja": 3, "th": 5}
+    from memory.scanner.word_forms import Part, Phrase
+
 _UNSPACED_CHARS = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff"
 _MARKS = "\u0900-\u0963\u0966-\u097f\u0981-\u09fe"
 _LETTER = rf"(?:[^\W_{_UNSPACED_CHARS}]|[{_MARKS}])"
@@ -51,29 +47,9 @@ _ALL_TOKENS = re.compile(
 _HAS_SHAPE = re.compile(r"[@_]|://|\d\d")
 _RECORD_DIGITS: Final = 3
 _IS_UNSPACED = re.compile(f"[{_UNSPACED_CHARS}]")
-_LONGEST_WORD: Final = 64
-_TAIL_HEAD, _SHORTEST_COMPOUND, _LONGEST_ENDING = 4, 10, 3
-_GAP: Final = ".."
 # What stands among the tokens for what is no word.
 _NO_WORD: Final = "\0"
 _WORDS_IN_GAP, _CHARS_IN_GAP = 6, 14
-
-
-class Part(NamedTuple):
-    """A word of a form. An open one has any ending; a loose one follows a gap."""
-
-    text: str
-    is_open: bool
-    is_loose: bool = False
-
-
-class Phrase(NamedTuple):
-    """A form of several words; it is looked for by the one at ``key``."""
-
-    parts: tuple[Part, ...]
-    key: int
-    language: str
-    mask: int
 
 
 class Occurrence(NamedTuple):
@@ -100,227 +76,9 @@ class Sentence(NamedTuple):
         return [match.span() for match in pattern.finditer(self.text)]
 
 
-def _read(path: Path) -> dict[str, list[str]]:
-    """Concept → forms; and where the verb of an order stands: first, last or any."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    rows = (line.partition(": ") for line in lines if not line.startswith("#"))
-    return {name: forms.split(", ") for name, _, forms in rows}
-
-
-ENGLISH: Final = "en"
-_NAMES = sorted(path.stem for path in FOLDER.glob("*.txt"))
-# English first: most words have no more than its concepts, and their masks are short.
-_LISTS = {
-    name: _read(FOLDER / f"{name}.txt")
-    for name in sorted(_NAMES, key=lambda name: name != ENGLISH)
-}
-# The words that English texts have most of, the most frequent first.
-_FREQUENT = (
-    "the to a of and in is for with that this it you on be as are from by or an can not"
-    " your when will if i we all at do was have no so one use any only what which has"
-    " more they but my name there set time up now see run user"
-)
-_RANKS: Final = {word: rank for rank, word in enumerate(_FREQUENT.split())}
-_COMMON: Final = frozenset(
-    Path(__file__).with_name("common_words.txt").read_text(encoding="utf-8").split()
-)
-VERB_PLACES: Final = {name: lists.pop("verb")[0] for name, lists in _LISTS.items()}
-LANGUAGES: Final = tuple(_LISTS)
-PLACES: Final = {name: place for place, name in enumerate(LANGUAGES)}
-NAMES: Final = (*SHAPES, *sorted({name for row in _LISTS.values() for name in row}))
-BITS: Final = {name: 1 << number for number, name in enumerate(NAMES)}
-# A mask has a mark for each language that a word tells, then the shapes, and then the
-# concepts of each language.
-_MARKED: Final = len(LANGUAGES)
-_FIRST: Final = _MARKED + len(SHAPES)
-_ANY_SHAPE: Final = (1 << len(SHAPES)) - 1
-_ANY_MARK: Final = (1 << _MARKED) - 1
-_WIDTH: Final = len(NAMES)
-_OF_ONE: Final = (1 << _WIDTH) - 1
-
-
-def by_language(mask: int) -> Iterator[tuple[str, int]]:
-    """Each language that a mask has a mark of, with its concepts and the shapes."""
-    marks, shapes = mask & _ANY_MARK, mask >> _MARKED & _ANY_SHAPE
-    while marks:
-        place = marks.bit_length() - 1
-        marks ^= 1 << place
-        yield LANGUAGES[place], mask >> _shift(place) & _OF_ONE | shapes
-
-
-def _shift(place: int) -> int:
-    return _FIRST + _WIDTH * place
-
-
-def in_any(concepts: int) -> int:
-    """The mask of some concepts in every language."""
-    return sum(concepts << _shift(place) for place in range(_MARKED))
-
-
-def of_shapes(*names: str) -> int:
-    """The mask of some shapes."""
-    return sum(BITS[name] << _MARKED for name in names)
-
-
 def is_unspaced(text: str) -> bool:
     """Whether the text uses a script without blanks between words."""
     return _IS_UNSPACED.search(beyond_ascii(text)) is not None
-
-
-# ── The lists as tables ────────────────────────────────────────────────────────
-class Form(NamedTuple):
-    """A form as it is written, the place of its language, and its concept.
-
-    One of several words has the word by which it is looked for.
-    """
-
-    text: str
-    place: int
-    concept: int
-    key: str = ""
-
-
-class _Tables:
-    """The forms of all lists, by a word of theirs."""
-
-    def __init__(self) -> None:
-        self._words: dict[str, list[Form]] = {}
-        # By the letters that a word begins with.
-        self._prefixes: dict[str, list[Form]] = {}
-        # The last parts of compounds, by their first letters.
-        self._tails: dict[str, list[Form]] = {}
-        self.chars: dict[str, list[Phrase]] = {}
-
-    def add(self, text: str, place: int, concept: int) -> None:
-        language = LANGUAGES[place]
-        if language in UNSPACED:
-            phrase = Phrase(_unspaced_parts(text), 0, language, concept)
-            self.chars.setdefault(text[0], []).append(phrase)
-            return
-        if text.startswith("*"):
-            form = Form(text[1:], place, concept)
-            self._tails.setdefault(text[1 : 1 + _TAIL_HEAD], []).append(form)
-            return
-        words = text.split()
-        word = text if len(words) == 1 else _key(words)
-        form = Form(text, place, concept, "" if word == text else word)
-        table = self._prefixes if word.endswith("*") else self._words
-        table.setdefault(word.rstrip("*"), []).append(form)
-
-    def of(self, word: str) -> Iterator[Form]:
-        """The forms that a word may be, or of which it may be the key.
-
-        Of a word with an apostrophe also its parts: l'istruzione.
-        """
-        if len(word) > _LONGEST_WORD:
-            return
-        for part in (word, *word.split("'")) if "'" in word else (word,):
-            yield from self._words.get(part, ())
-            heads = [part[:length] for length in range(1, len(part) + 1)]
-            for head in filter(self._prefixes.__contains__, heads):
-                yield from self._prefixes[head]
-        if len(word) >= _SHORTEST_COMPOUND:
-            yield from self._last_parts(word)
-
-    def _last_parts(self, word: str) -> Iterator[Form]:
-        """What the last part of a compound may be: Systemanweisung, anweisung."""
-        for start in range(2, len(word) - _TAIL_HEAD):
-            for form in self._tails.get(word[start : start + _TAIL_HEAD], ()):
-                ending = len(word) - start - len(form.text)
-                if ending <= _LONGEST_ENDING and word.startswith(form.text, start):
-                    yield form
-
-
-def _key(words: Sequence[str]) -> str:
-    """The word by which a phrase is looked for: one that texts seldom have."""
-    return max(
-        (word for word in words if word != _GAP),
-        key=lambda word: (_RANKS.get(word, 99), word not in _COMMON, len(word)),
-    )
-
-
-def _phrase(form: Form) -> Phrase:
-    parts: list[Part] = []
-    is_loose, key = False, 0
-    for word in form.text.split():
-        if word == _GAP:
-            is_loose = True
-            continue
-        if word == form.key:
-            key = len(parts)
-        parts.append(Part(word.rstrip("*"), word.endswith("*"), is_loose))
-        is_loose = False
-    return Phrase(tuple(parts), key, LANGUAGES[form.place], form.concept)
-
-
-def _unspaced_parts(text: str) -> tuple[Part, ...]:
-    pieces = [piece.strip(" *") for piece in text.split(_GAP)]
-    return tuple(
-        Part(piece, is_open=True, is_loose=number > 0)
-        for number, piece in enumerate(pieces)
-        if piece
-    )
-
-
-@cache
-def _tables() -> _Tables:
-    """The tables; made when the first text is scanned."""
-    tables = _Tables()
-    for place, lists in enumerate(_LISTS.values()):
-        for name, forms in lists.items():
-            for form in map(folded, forms):
-                tables.add(form, place, BITS[name])
-    return tables
-
-
-def vocabulary(*languages: str) -> frozenset[str]:
-    """The words of some lists, in Latin letters; those of open forms as they stand."""
-    return frozenset(
-        word
-        for language in languages or LANGUAGES
-        for forms in _LISTS[language].values()
-        for word in folded(" ".join(forms).replace("*", "")).split()
-        if word.isascii() and word.isalpha()
-    )
-
-
-# ── Words ──────────────────────────────────────────────────────────────────────
-class Word(NamedTuple):
-    """What is known of a word: its meanings, and the phrases of which it is the key.
-
-    Those of which the word before or behind the key is certain are found by that.
-    """
-
-    before: dict[str, list[Phrase]]
-    behind: dict[str, list[Phrase]]
-    others: list[Phrase]
-    # Language → what the word stands for there.
-    meanings: dict[str, int]
-
-    def add(self, phrase: Phrase) -> None:
-        parts, key = phrase.parts, phrase.key
-        if key and not parts[key].is_loose and not parts[key - 1].is_open:
-            self.before.setdefault(parts[key - 1].text, []).append(phrase)
-        elif key + 1 < len(parts) and not any(parts[key + 1][1:]):
-            self.behind.setdefault(parts[key + 1].text, []).append(phrase)
-        else:
-            self.others.append(phrase)
-
-    def phrases(self, tokens: Sequence[str], at: int) -> Sequence[Phrase]:
-        """The phrases that may stand around the word."""
-        phrases = self.others
-        if self.before and at and (others := self.before.get(tokens[at - 1])):
-            phrases = [*others, *phrases]
-        if self.behind and at + 1 < len(tokens):
-            phrases = [*self.behind.get(tokens[at + 1], ()), *phrases]
-        return phrases
-
-
-_NOTHING = Word({}, {}, [], {})
-_MAX_KNOWN: Final = 1 << 16
-# The hash of a word → what is known of it. Hashes differ in every process and say
-# nothing about the word, so that names of one text are not kept for the next.
-_memory: list[dict[int, Word]] = [{}]
 
 
 def possible(word: str) -> int:
@@ -329,67 +87,33 @@ def possible(word: str) -> int:
     A common English word tells no other language.
     """
     mask = 0
-    for language, own in _known(word).meanings.items():
-        mask |= _of_language(own, PLACES[language], is_common=word in _COMMON)
+    for language, own in word_forms.entry(word).meanings.items():
+        is_told = language == word_lists.ENGLISH or word not in COMMON
+        mask |= word_lists.of_language(own, PLACES[language], is_marked=is_told)
     is_record = sum(map(str.isdigit, word)) >= _RECORD_DIGITS
-    return mask | (of_shapes("number", "record") if is_record else 0)
-
-
-def _of_language(concepts: int, place: int, *, is_common: bool = False) -> int:
-    mark = 0 if is_common and place else 1 << place
-    return mark | concepts << _shift(place)
+    return mask | (word_lists.of_shapes("number", "record") if is_record else 0)
 
 
 def is_key(word: str) -> bool:
     """Whether a phrase is looked for by the word."""
-    return any(_known(word)[:3])
+    return any(word_forms.entry(word)[:3])
 
 
-def in_phrases(tokens: Sequence[str], keys: Iterable[int]) -> int:
-    """What the phrases stand for that have their keys at some places, with marks."""
-    mask = 0
+def in_phrases(tokens: Sequence[str], keys: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """What phrases stand for that have their keys at some places, with their marks."""
     for at in keys:
-        for phrase in _known(tokens[at]).phrases(tokens, at):
+        for phrase in word_forms.entry(tokens[at]).phrases_around(tokens, at):
             if _span(phrase, tokens, at):
-                mask |= _of_language(phrase.mask, PLACES[phrase.language])
-    return mask
-
-
-def _words(tokens: Sequence[str]) -> list[Word]:
-    """What is known of each token; of a distinct one it is found out only once."""
-    memory = _memory[0]
-    if len(memory) > _MAX_KNOWN:
-        memory = _memory[0] = {}
-    hashes = list(map(hash, tokens))
-    for number, token in zip(hashes, tokens, strict=True):
-        if number not in memory:
-            memory[number] = _word(token)
-    return list(map(memory.__getitem__, hashes))
-
-
-def _known(token: str) -> Word:
-    return _memory[0].get(hash(token)) or _words([token])[0]
-
-
-def _word(token: str) -> Word:
-    masks: dict[int, int] = {}
-    word = Word({}, {}, [], {})
-    for form in _tables().of(token):
-        if form.key:
-            word.add(_phrase(form))
-        else:
-            masks[form.place] = masks.get(form.place, 0) | form.concept
-    for place in sorted(masks):
-        word.meanings[LANGUAGES[place]] = masks[place]
-    return word if any(word) else _NOTHING
+                place = PLACES[phrase.language]
+                yield at, word_lists.of_language(phrase.mask, place)
 
 
 # ── Sentences ──────────────────────────────────────────────────────────────────
 def read(text: str, languages: Collection[str]) -> Sentence:
     """Return what the words of a folded sentence stand for in some languages."""
     shapes: list[Occurrence] = []
+    tokens: list[str] = []
     if _HAS_SHAPE.search(text):
-        tokens = []
         for match in _ALL_TOKENS.finditer(text):
             kind = match.lastgroup
             if kind in BITS:
@@ -411,14 +135,14 @@ def _occurrences(
 ) -> dict[str, int]:
     """Add what the tokens stand for; return how many words each language knows."""
     explained: dict[str, int] = {}
-    for start, word in enumerate(_words(tokens)):
-        if word is _NOTHING:
+    for start, word in enumerate(word_forms.words(tokens)):
+        if word is word_forms.NOTHING:
             continue
         for language, mask in word.meanings.items():
             explained[language] = explained.get(language, 0) + 1
             if language in by_language:
                 by_language[language].append(Occurrence(start, start + 1, mask))
-        for phrase in word.phrases(tokens, start):
+        for phrase in word.phrases_around(tokens, start):
             language = phrase.language
             if language in by_language and (span := _span(phrase, tokens, start)):
                 by_language[language].append(Occurrence(*span, phrase.mask))
@@ -465,12 +189,12 @@ def _find(part: Part, tokens: Sequence[str], places: range) -> int | None:
 def _unspaced(text: str) -> dict[str, list[Occurrence]]:
     by_language: dict[str, list[Occurrence]] = {}
     for start, char in enumerate(text):
-        for phrase in _tables().chars.get(char, ()):
-            first, *others = phrase.parts
+        for phrase in word_forms.tables().chars.get(char, ()):
+            first, *further = phrase.parts
             if not text.startswith(first.text, start):
                 continue
             end = at = start + len(first.text)
-            for part in others:
+            for part in further:
                 place = text.find(part.text, at, at + _CHARS_IN_GAP + len(part.text))
                 if place < 0:
                     break

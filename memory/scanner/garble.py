@@ -29,7 +29,7 @@ _ORDERS: Final = frozenset(
     "suggest teach tell write".split()
 )
 _LONGEST_ORDER: Final = 12
-_SHORTEST, _LONGEST, _LEAST = 20, 2_500, 4
+_SHORTEST, _LONGEST, _MIN_SIGNS = 20, 2_500, 4
 
 
 def find(text: str) -> Iterator[Hit]:
@@ -54,4 +54,4 @@ def _is_garbled(line: str) -> bool:
     if len(rest) < _SHORTEST:
         return False
     unclosed = sum(abs(rest.count(first) - rest.count(last)) for first, last in _PAIRS)
-    return unclosed + len(_TORN.findall(rest)) >= _LEAST
+    return unclosed + len(_TORN.findall(rest)) >= _MIN_SIGNS

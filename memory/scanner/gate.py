@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from memory.scanner import concepts, lexicon, sentences
+from memory.scanner import concepts, lexicon, sentences, word_lists
 
 _BITS_OF = lexicon.LEXICON.bits
 _KEY_WORDS = frozenset({"rsa", "ed25519", "passwd", "shadow", "pem", "kube"})
@@ -24,9 +24,9 @@ _CONCEPT_KEY = _KEY << 1
 _CONCEPTS = _CONCEPT_KEY.bit_length()
 _SIGN_BITS = {
     sentences.END: _BREAK,
-    sentences.LINK: _BITS_OF["URL"] | concepts.of_shapes("link") << _CONCEPTS,
+    sentences.LINK: _BITS_OF["URL"] | word_lists.of_shapes("link") << _CONCEPTS,
     sentences.FILE: _BITS_OF["KEYFILE"],
-    sentences.AT: _BITS_OF["MAIL"] | concepts.of_shapes("mail") << _CONCEPTS,
+    sentences.AT: _BITS_OF["MAIL"] | word_lists.of_shapes("mail") << _CONCEPTS,
 }
 _MAX_KNOWN = 1 << 17
 # The hash of a token → its bits. Hashes differ in every process and say nothing about
@@ -76,18 +76,16 @@ def masks(text: str) -> list[int]:
     tokens = sentences.tokens(text)
     tokens.append(sentences.END)
     token_masks = _token_masks(tokens)
+    keys = [at for at, own in enumerate(token_masks) if own & _CONCEPT_KEY]
+    for at, own in concepts.in_phrases(tokens, keys):
+        token_masks[at] |= own << _CONCEPTS
     result: list[int] = []
     first = 0
     for _ in range(tokens.count(sentences.END)):
         place = tokens.index(sentences.END, first)
-        words, bits = tokens[first:place], token_masks[first:place]
-        mask = reduce(or_, bits, 0)
+        mask = reduce(or_, token_masks[first:place], 0)
         if mask & _KEY:
-            keys = {words[at] for at, own in enumerate(bits) if own & _KEY}
-            mask |= lexicon.phrases_in(words, keys)
-        if mask & _CONCEPT_KEY:
-            places = [at for at, own in enumerate(bits) if own & _CONCEPT_KEY]
-            mask |= concepts.in_phrases(words, places) << _CONCEPTS
+            mask |= lexicon.phrases_in(tokens[first:place])
         result.append(mask)
         first = place + 1
     return result

@@ -197,12 +197,12 @@ def concept_char(word: str) -> str:
 KEYS = frozenset(LEXICON.keys)
 
 
-def phrases_in(words: Iterable[str], keys: Iterable[str]) -> int:
-    """The bits of the phrases with some keys whose words are all present."""
+def phrases_in(words: Iterable[str]) -> int:
+    """The bits of every phrase whose words are all present."""
     mask, present = 0, frozenset(words)
-    for key in keys:
-        for others, concepts in LEXICON.keys[key]:
-            if others <= present:
+    for key in KEYS & present:
+        for words_beside, concepts in LEXICON.keys[key]:
+            if words_beside <= present:
                 mask |= concepts
     return mask
 

@@ -13,6 +13,7 @@ from memory.scanner import (
     lexicon,
     registry,
     sentences,
+    word_lists,
 )
 from memory.scanner.expressions import Expressions
 from memory.scanner.model import Family, Hit, Rule
@@ -64,6 +65,16 @@ _LINES = tuple(
 _COMBINATIONS = combinations.Combinations(line for line in _LINES if not line.is_wide)
 _WIDE = combinations.Combinations(line for line in _LINES if line.is_wide)
 _NEG = re.compile(f"[{re.escape(lexicon.LEXICON.classes['NEG'])}]")
+_NEGATED = re.compile(
+    r"\b(?:not|never|no|nobody|without|cannot|[a-z]{2,6}n't)\b[^.\n]{0,24}\Z"
+)
+_REACH = 32
+# Notes of changes to code use the words of attacks for other things.
+_CODE = re.compile(
+    r"[a-z0-9]_[a-z0-9]|[a-z]\(|\s--?[a-z]{2}|[a-z]/[a-z]|[-=]>|::|`|[{}]|==|!=|&&"
+    r"|\.(?:go|py|ts|js|json|md|sh)\b"
+)
+_TECHNICAL = 2
 _REPORTED = frozenset(lexicon.LEXICON.classes["IMPERSON"])
 _QUESTIONS = frozenset(lexicon.LEXICON.classes["QHOW"])
 
@@ -131,7 +142,11 @@ def _raw_hits(text: str) -> Iterator[Hit]:
         if (phrases := _possible(mask))
     ]
     for rule, match in _EXPRESSIONS.find(text):
-        yield Hit(rule, match.start(), match.end())
+        start, end = match.span()
+        is_policy = rule.family is Family.POLICY
+        # An order not to do it is none.
+        if not is_policy or not _NEGATED.search(text, max(0, start - _REACH), start):
+            yield Hit(rule, start, end)
     if not candidates and not combined:
         return
     bounds = bounds or sentences.bounds(text)
@@ -156,7 +171,7 @@ def _combined(
     for number, mask in enumerate(map(gate.concepts_in, masks)):
         unspaced: tuple[str, ...] = ()
         if bounds and concepts.is_unspaced(text[slice(*bounds[number])]):
-            unspaced = tuple(concepts.UNSPACED)
+            unspaced = tuple(word_lists.UNSPACED)
         if languages := (*_COMBINATIONS.languages(mask), *unspaced):
             rows.append((_COMBINATIONS, number, number, languages))
         if number and (languages := (*_WIDE.languages(before | mask), *unspaced)):
@@ -173,15 +188,18 @@ def _combinations(
     languages: tuple[str, ...],
 ) -> Iterator[Hit]:
     rules = set()
-    for match in combinations.find(text[start:end], languages, lines):
+    part = text[start:end]
+    is_technical = len(_CODE.findall(part)) >= _TECHNICAL
+    for match in combinations.find(part, languages, lines):
         # Several lines of a rule, or several languages, are the same evidence.
         if match.rule.id in rules:
             continue
         rules.add(match.rule.id)
-        # An order not to do it is none.
         if match.rule.negatable and match.is_negated:
             continue
         factor = context.REPORT_FACTOR if match.is_reported else 1.0
+        if is_technical and match.rule.family is not Family.POLICY:
+            factor *= context.TECHNICAL_FACTOR
         yield Hit(match.rule, start + match.start, start + match.end, factor)
 
 
