@@ -309,10 +309,10 @@ def main() -> None:
             rows, scanner_refit.verdicts(rows, None, ()), strict=True
         )
     )
-    sys.stderr.write(f"{agreeing} of {len(rows)} verdicts are the same recomputed\n")
     document = {
         "measured_on": datetime.now(UTC).date().isoformat(),
         "rules_version": VERSION,
+        "recomputed": agreeing,
         **figures(texts, rows),
         "blind": blind(options.blind),
         "unreachable": list(measured_tables.UNREACHABLE),

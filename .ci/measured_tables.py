@@ -106,7 +106,9 @@ def _summary(figures: Figures) -> str:
         f"Measured on {figures.measured_on:%d %B %Y} with set {figures.rules_version},"
         f" on {figures.text_count:,} texts of {figures.source_count} public sources.\n"
         f"Of an average source of attacks it holds {_average(figures.mean)}, of one"
-        f" that the rules were made without {_average(figures.mean_without)}."
+        f" that the rules were made without {_average(figures.mean_without)}.\n"
+        "Computed from the lines of rules that fired, the verdict is the scanner's own"
+        f" for {figures.recomputed_count:,} of the texts."
     )
 
 

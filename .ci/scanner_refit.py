@@ -24,6 +24,8 @@ GRID: Final = (0, 0.2, 0.3, 0.4, 0.48, 0.55, 0.62, 0.68, 0.76, 0.82, 0.88)
 # A rule stays where this many attacks of other sources carry it.
 LEAST_TEXTS: Final = 3
 _ROUNDS: Final = 4
+# The order in which weights are set decides what a search ends with.
+_SEARCHES: Final = 3
 # What a held honest text costs, in held attacks of a source of one text.
 _PRICE: Final = 0.2
 _DEARER: Final = {"ops": 1.5, "chat": 1.5}
@@ -178,27 +180,32 @@ def lines_without_others(
     return {line for line in lines if len(texts[line]) < LEAST_TEXTS}
 
 
-def fit(training: Sequence[Example], excluded: Collection[str]) -> Array:
-    """The weights of the combined rules for these examples."""
-    evidence, values = _Evidence(training, excluded), _values(training)
+def _search(evidence: _Evidence, values: Array, seed: int) -> Array:
+    """Set one weight after the other to its best value, until none changes."""
     weights = np.zeros(len(RULES))
-    # What the other rules hold alone says nothing about these.
-    values[evidence.verdicts(weights)] = 0.0
     places = [(column, evidence.rows_of(column)) for column in range(len(RULES))]
-    for turn in range(_ROUNDS):
+    order = random.Random(seed)  # noqa: S311  (an order, no secret)
+    for _ in range(_ROUNDS):
         before = weights.copy()
-        random.Random(turn).shuffle(places)  # noqa: S311  (an order, no secret)
+        order.shuffle(places)
         for column, rows in places:
             current = weights[column]
             worth = evidence.gains(weights, column, values, rows)
             best = int(np.argmax(worth))
-            is_better = current not in GRID or (
-                worth[best] > worth[GRID.index(current)] + 1e-9
-            )
+            is_better = worth[best] > worth[GRID.index(current)] + 1e-9
             weights[column] = GRID[best] if is_better else current
         if (before == weights).all():
             break
     return weights
+
+
+def fit(training: Sequence[Example], excluded: Collection[str]) -> Array:
+    """The best weights of the combined rules that some searches find."""
+    evidence, values = _Evidence(training, excluded), _values(training)
+    # What the other rules hold alone says nothing about these.
+    values[evidence.verdicts(np.zeros(len(RULES)))] = 0.0
+    searches = [_search(evidence, values, seed) for seed in range(_SEARCHES)]
+    return max(searches, key=lambda weights: values[evidence.verdicts(weights)].sum())
 
 
 def verdicts(

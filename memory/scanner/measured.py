@@ -77,6 +77,8 @@ class Figures:
     rules_version: str
     source_count: int
     text_count: int
+    # Whose verdict is the same when it is computed from the lines that fired.
+    recomputed_count: int
     mean: Spread
     mean_without: Spread
     attacks: tuple[Row, ...]
@@ -114,6 +116,7 @@ def read(document: dict[str, Any]) -> Figures:
         document["rules_version"],
         document["sources"],
         document["texts"],
+        document["recomputed"],
         Spread(**document["mean"]),
         Spread(**document["mean_left_out"]),
         rows("attacks"),
