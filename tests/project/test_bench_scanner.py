@@ -66,15 +66,15 @@ def test_held_attacks_and_honest_texts_are_counted(tmp_path: Path) -> None:
 def test_a_text_is_judged_as_a_write_into_the_agents_own_tier(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = []
+    calls = []
 
     def scan(text: str, **options: Any) -> scanner.Verdict:
-        seen.append((text, options))
+        calls.append((text, options))
         return scanner.Verdict("clean", 0.0, 0.0, (), "")
 
     monkeypatch.setattr(scanner, "scan", scan)
     bench.measure(list(bench.read([_file(tmp_path, ROWS[:1])])))
-    assert set(map(str, seen)) == {str((HELD, {"tier": "AGENT"}))}
+    assert set(map(str, calls)) == {str((HELD, {"tier": "AGENT"}))}
 
 
 @pytest.mark.parametrize(
@@ -136,11 +136,11 @@ def test_a_line_that_only_one_source_carries_is_dropped(
     lines = {line for row in rows for line in row.lines}
     without_two = [row for row in rows if row.source != "two"]
     carried = {line for row in rows if row.source == "two" for line in row.lines}
-    dropped = refit.lines_without_others(without_two, lines)
+    excluded = refit.lines_without_others(without_two, lines)
     assert carried
-    assert carried <= dropped
+    assert carried <= excluded
     assert not any(
-        refit.verdicts([row for row in rows if row.source == "two"], None, dropped)
+        refit.verdicts([row for row in rows if row.source == "two"], None, excluded)
     )
     assert carried & refit.lines_without_others(rows, lines) != carried
 
@@ -164,5 +164,5 @@ def test_texts_of_a_source_are_taken_out_of_the_others(script: Any) -> None:
     twins = [text._replace(source="three") for text in texts if text.source == "two"]
     rows = script.examples(texts + twins)
     script._EXAMPLES[:] = [rows]
-    _, held = script._without("two")
-    assert not any(held)
+    _, verdicts = script._without("two")
+    assert not any(verdicts)

@@ -90,7 +90,7 @@ def test_a_form_stands_once_in_its_concept(path: Path) -> None:
 
 @files
 def test_a_form_is_words_with_marks_of_endings_and_gaps(path: Path) -> None:
-    wrong = []
+    faults = []
     for name, form in _forms(path):
         words = form.split(" ")
         parts = [part.strip("*") for part in re.split("[ -]", form) if part != ".."]
@@ -98,8 +98,8 @@ def test_a_form_is_words_with_marks_of_endings_and_gaps(path: Path) -> None:
         is_marked = not any("*" in part for part in parts) and any(parts)
         is_plain = form == form.lower() and not set(form) & set(':;!?[](){}|"')
         if not (is_gap_inside and is_marked and is_plain):
-            wrong.append((name, form))
-    assert wrong == []
+            faults.append((name, form))
+    assert faults == []
 
 
 @files
@@ -128,14 +128,14 @@ def _text(form: str) -> str:
 @files
 def test_every_form_is_found(path: Path) -> None:
     language = path.stem
-    lost = set()
+    unread = set()
     for name, form in _forms(path):
         sentence = concepts.read(_text(folded(form)), [language])
         items = sentence.occurrences.get(language, [])
         if not any(item.concepts & word_lists.BITS[name] for item in items):
-            lost.add((language, name, form))
-    lost = {row for row in lost if not CUT_APOSTROPHE.search(row[2])}
-    assert lost - UNREAD == set()
+            unread.add((language, name, form))
+    unread = {row for row in unread if not CUT_APOSTROPHE.search(row[2])}
+    assert unread - UNREAD == set()
 
 
 @pytest.mark.parametrize("language", COMPLETE)
@@ -170,6 +170,6 @@ def test_each_language_has_a_sentence_for_every_act() -> None:
 
 def test_few_flaws_are_known() -> None:
     rows = [row for acts in SENTENCES.values() for row in acts.values()]
-    held = sum(not row.get("missed") for row in rows)
+    held_count = sum(not row.get("missed") for row in rows)
     wrong = sum(bool(row.get("wrong")) for row in rows)
-    assert (held >= 63, wrong <= 5, len(rows)) == (True, True, 164)
+    assert (held_count >= 63, wrong <= 5, len(rows)) == (True, True, 164)
