@@ -104,7 +104,13 @@ class Migration(migrations.Migration):
             name="ReviewLabel",
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
-                ("label", models.CharField(choices=[("attack", "Attack"), ("honest", "Honest")], max_length=8)),
+                (
+                    "label",
+                    models.CharField(
+                        choices=[("attack", "Attack"), ("honest", "Honest")],
+                        max_length=8,
+                    ),
+                ),
                 ("decision", models.CharField(max_length=20)),
                 ("rules", models.JSONField(default=list)),
                 ("score", models.FloatField()),
@@ -120,17 +126,50 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="ScannerProposal",
             fields=[
-                ("id", models.CharField(default=memory.models.learning._proposal_id, max_length=32, primary_key=True, serialize=False)),
-                ("kind", models.CharField(choices=[("weight", "Weight"), ("mode", "Mode"), ("text", "Text"), ("passage", "Passage")], max_length=8)),
+                (
+                    "id",
+                    models.CharField(
+                        default=memory.models.learning._proposal_id,
+                        max_length=32,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("weight", "Weight"),
+                            ("mode", "Mode"),
+                            ("text", "Text"),
+                            ("passage", "Passage"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
                 ("subject", models.CharField(max_length=80)),
                 ("before", models.CharField(max_length=8)),
                 ("after", models.CharField(max_length=8)),
                 ("is_guarded", models.BooleanField(default=False)),
                 ("decisions", models.PositiveIntegerField()),
                 ("evidence", models.JSONField(default=dict)),
-                ("state", models.CharField(choices=[("pending", "Pending"), ("approved", "Approved"), ("declined", "Declined")], default="pending", max_length=8)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Pending"),
+                            ("approved", "Approved"),
+                            ("declined", "Declined"),
+                        ],
+                        default="pending",
+                        max_length=8,
+                    ),
+                ),
                 ("version", models.PositiveIntegerField(default=1)),
-                ("proposed_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "proposed_at",
+                    models.DateTimeField(default=django.utils.timezone.now),
+                ),
                 ("decided_by", models.CharField(blank=True, max_length=254)),
                 ("decided_at", models.DateTimeField(blank=True, null=True)),
                 ("reason", models.TextField(blank=True)),
@@ -138,17 +177,55 @@ class Migration(migrations.Migration):
             options={"db_table": "scanner_proposals"},
         ),
         # Added, not created: these references are made at once and not at the end.
-        migrations.AddField("reviewlabel", "workspace", _to("workspace", db_index=False)),
-        migrations.AddField("reviewlabel", "held", _to("heldfile", related_name="labels")),
-        migrations.AddField("scannerproposal", "workspace", _to("workspace", db_index=False)),
-        migrations.AddField("scannerproposal", "held", _to("heldfile", blank=True, null=True, related_name="proposals")),
-        migrations.AddIndex("reviewlabel", models.Index(fields=["workspace", "-decided_at"], name="review_labels_new")),
-        migrations.AddConstraint("reviewlabel", models.UniqueConstraint(fields=("workspace", "held"), name="review_label_once")),
-        migrations.AddConstraint("scannerproposal", models.UniqueConstraint(fields=("workspace", "kind", "subject"), name="scanner_proposal_once")),
+        migrations.AddField(
+            "reviewlabel", "workspace", _to("workspace", db_index=False)
+        ),
+        migrations.AddField(
+            "reviewlabel", "held", _to("heldfile", related_name="labels")
+        ),
+        migrations.AddField(
+            "scannerproposal", "workspace", _to("workspace", db_index=False)
+        ),
+        migrations.AddField(
+            "scannerproposal",
+            "held",
+            _to("heldfile", blank=True, null=True, related_name="proposals"),
+        ),
+        migrations.AddIndex(
+            "reviewlabel",
+            models.Index(fields=["workspace", "-decided_at"], name="review_labels_new"),
+        ),
+        migrations.AddConstraint(
+            "reviewlabel",
+            models.UniqueConstraint(
+                fields=("workspace", "held"), name="review_label_once"
+            ),
+        ),
+        migrations.AddConstraint(
+            "scannerproposal",
+            models.UniqueConstraint(
+                fields=("workspace", "kind", "subject"), name="scanner_proposal_once"
+            ),
+        ),
         migrations.RemoveConstraint("clearance", "clearance_once"),
-        migrations.AddField("clearance", "allows_all", models.BooleanField(default=True)),
-        migrations.AddField("clearance", "kind", models.CharField(choices=[("text", "Text"), ("passage", "Passage")], default="text", max_length=8)),
-        migrations.AddConstraint("clearance", models.UniqueConstraint(fields=("workspace", "kind", "fingerprint"), name="clearance_once")),
+        migrations.AddField(
+            "clearance", "allows_all", models.BooleanField(default=True)
+        ),
+        migrations.AddField(
+            "clearance",
+            "kind",
+            models.CharField(
+                choices=[("text", "Text"), ("passage", "Passage")],
+                default="text",
+                max_length=8,
+            ),
+        ),
+        migrations.AddConstraint(
+            "clearance",
+            models.UniqueConstraint(
+                fields=("workspace", "kind", "fingerprint"), name="clearance_once"
+            ),
+        ),
         migrations.RunPython(rekey, migrations.RunPython.noop),
         migrations.RunPython(label, forget_passages),
     ]

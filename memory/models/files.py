@@ -212,9 +212,7 @@ class Clearance(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
-    kind = models.CharField(
-        max_length=8, choices=Cleared.choices, default=Cleared.TEXT
-    )
+    kind = models.CharField(max_length=8, choices=Cleared.choices, default=Cleared.TEXT)
     allows_all = models.BooleanField(default=True)
     fingerprint = models.CharField(max_length=64)
     held = models.ForeignKey(HeldFile, models.CASCADE, related_name="clearances")

@@ -20,4 +20,4 @@ from memory.scanner.render import (
     spans,
 )
 from memory.scanner.similarity import fingerprint, signature, similarity
-from memory.scanner.units import REVIEWED, Redaction, redact_units, units
+from memory.scanner.units import REVIEWED, Redaction, Unit, redact_units, units
