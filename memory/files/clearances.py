@@ -76,9 +76,8 @@ def passes_without(workspace_id: str, text: str, scan: Scan) -> bool:
     if rest == text:
         return False
     if is_guarded(text):
-        rest = without(
-            text, {name for name, is_for_all in allowed.items() if is_for_all}
-        )
+        for_all = {name for name, allows_all in allowed.items() if allows_all}
+        rest = without(text, for_all)
         return not is_guarded(rest) and not scan(rest).is_held
     return not scan(rest).is_held
 

@@ -19,7 +19,6 @@ from django.utils import timezone
 
 from memory import scanner, workspace_settings
 from memory.files import clearances
-from memory.files.clearances import is_cleared
 from memory.files.paths import Owner
 from memory.journal import append as journal
 from memory.models import (
@@ -208,7 +207,8 @@ def judge(
     scan = partial(workspace_policy.scan, source=source, tier=tier)
     verdict = scan(text)
     is_known = workspace_policy.resembles_known(text)
-    if not (verdict.is_held or is_known) or is_cleared(workspace_id, text):
+    is_suspect = verdict.is_held or is_known
+    if not is_suspect or clearances.is_cleared(workspace_id, text):
         return Judgement("allow", "", verdict)
     if not is_known and clearances.passes_without(workspace_id, text, scan):
         return Judgement("allow", "", verdict)

@@ -10,7 +10,7 @@ from typing import Final
 from django.db.models import QuerySet
 
 from memory import scanner
-from memory.files import clearances, quarantine
+from memory.files import clearances
 from memory.models import Clearance, Cleared, HeldRecord, HeldState, Record
 from memory.scanner import Verdict
 from memory.stored_files.store import digest
@@ -70,7 +70,7 @@ def may_show(record: Record, text: str) -> bool:
 
 
 def _is_allowed(workspace_id: str, text: str) -> bool:
-    return quarantine.is_cleared(workspace_id, text) or clearances.passes_without(
+    return clearances.is_cleared(workspace_id, text) or clearances.passes_without(
         workspace_id, text, _scan
     )
 

@@ -134,8 +134,8 @@ def decide(  # noqa: PLR0913  (spans and digest are independent)
     unless the remaining text is clean. ``preview_sha256`` is the digest of the
     remaining text that the reviewer read; when it differs, nothing is released.
 
-    The case, its label, the file and the journal change in one transaction. It may still
-    be refused, for example because the file reached its cap: nothing changes then.
+    The case, its label, the file and the journal change in one transaction. The write
+    may still be refused (the file reached its cap, say), and then nothing changes.
     """
     with transaction.atomic():
         live = _locked(case)

@@ -44,7 +44,7 @@ def rules_of(findings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def write(case: HeldFile) -> None:
     """Write the label of a case that is decided; in the decision's transaction."""
-    if case.family == suppressed_names.FAMILY:
+    if case.decided_at is None or case.family == suppressed_names.FAMILY:
         return
     is_honest = case.state == HeldState.RELEASED
     ReviewLabel.objects.create(
