@@ -7,7 +7,7 @@ now, once with the change. A text that was appended is judged without what was b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -86,28 +86,18 @@ def _text(row: HeldFile, policy: Policy) -> Text:
     )
 
 
-def of_policy(rows: Iterable[Text], rule: str, then: Policy) -> Effect:
-    """Return the effect of another setting of one rule."""
-
-    def is_changed(row: Text) -> bool:
-        if rule not in row.rules:
-            return False
-        verdict = then.scan(row.text, source=row.source, tier=row.tier)
-        return verdict.is_held != row.is_held
-
-    return _count(rows, is_changed)
+def changed(rows: Iterable[Text], then: Policy) -> list[Text]:
+    """Return the texts that would pass with another policy, or be held by it."""
+    return [
+        row
+        for row in rows
+        if then.scan(row.text, source=row.source, tier=row.tier).is_held != row.is_held
+    ]
 
 
-def of_allowing(rows: Iterable[Text], passes: Callable[[Text], bool]) -> Effect:
-    """Return the effect of letting texts through that are held now."""
-    return _count(rows, lambda row: row.is_held and passes(row))
-
-
-def _count(rows: Iterable[Text], is_changed: Callable[[Text], bool]) -> Effect:
-    counts: Counter[str] = Counter()
-    total = 0
-    for row in rows:
-        total += 1
-        if is_changed(row):
-            counts[_COUNTED[row.state]] += 1
-    return Effect(total, counts["released"], counts["confirmed"], counts["waiting"])
+def count(texts: Sequence[Text], changed_texts: Iterable[Text]) -> Effect:
+    """Return how many texts change, by what people decided about them."""
+    counts = Counter(_COUNTED[row.state] for row in changed_texts)
+    return Effect(
+        len(texts), counts["released"], counts["confirmed"], counts["waiting"]
+    )

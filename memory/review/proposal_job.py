@@ -105,6 +105,7 @@ def _fields(candidate: Candidate) -> dict[str, Any]:
             "released": candidate.released,
             "cases": list(candidate.cases),
             "effect": candidate.effect.as_dict(),
+            "together": candidate.together.as_dict(),
         },
     }
 

@@ -13,7 +13,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Final
 
 from memory import scanner
@@ -40,7 +40,10 @@ CASES: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A change with the decisions it rests on, and what it would have done."""
+    """A change with the decisions it rests on, and what it would have done.
+
+    ``together`` is the effect of all lower weights that are proposed.
+    """
 
     kind: ProposalKind
     subject: str
@@ -50,6 +53,7 @@ class Candidate:
     released: int
     cases: tuple[str, ...]
     effect: Effect
+    together: Effect
     is_guarded: bool = False
     held_id: str | None = None
 
@@ -76,57 +80,85 @@ def shown(weight: float) -> str:
     return f"{weight:.2f}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What the figures of one rule speak for."""
+
+    rule: Rule
+    counts: Agreement
+    kind: ProposalKind
+    before: str
+    after: str
+
+    @property
+    def is_lower(self) -> bool:
+        """Whether it lowers a weight."""
+        return self.kind is ProposalKind.WEIGHT and self.after < self.before
+
+    def on(self, policy: Policy) -> Policy:
+        """Return a policy with the change."""
+        if self.kind is ProposalKind.MODE:
+            return replace(policy, modes={**policy.modes, self.rule.id: self.after})
+        weights = {**policy.weights, self.rule.id: float(self.after)}
+        return replace(policy, weights=weights)
+
+
 def _of_rules(
     actor: Actor, policy: Policy, texts: Sequence[Text]
 ) -> Iterator[Candidate]:
-    for rule_id, counts in sorted(agreement.agreement(actor).items()):
-        rule = registry.BY_ID.get(rule_id)
-        if rule is None or not counts.is_enough:
-            continue
-        change = _change(rule, counts, policy)
-        if change is None:
-            continue
-        kind, before, after = change
-        effect = proposal_effect.of_policy(texts, rule_id, _then(policy, rule, after))
-        is_lower = kind is ProposalKind.WEIGHT and float(after) < float(before)
-        if is_lower and not effect.released:
+    """Yield changes of single rules, lower weights only where texts would pass then.
+
+    Where several rules match in one text it passes only with all of them lowered, so
+    the effect is counted alone and together.
+    """
+    changes = [
+        change
+        for rule_id, counts in sorted(agreement.agreement(actor).items())
+        if counts.is_enough and (change := _change(rule_id, counts, policy))
+    ]
+    lowered = [change for change in changes if change.is_lower]
+    together = proposal_effect.changed(
+        texts, reduce(lambda before, change: change.on(before), lowered, policy)
+    )
+    for change in changes:
+        rule_id = change.rule.id
+        matching = [row for row in texts if rule_id in row.rules]
+        alone = proposal_effect.changed(matching, change.on(policy))
+        effect = proposal_effect.count(texts, alone)
+        joint = [row for row in together if rule_id in row.rules]
+        joint_effect = proposal_effect.count(texts, joint)
+        if change.is_lower and not (effect.released or joint_effect.released):
             continue
         yield Candidate(
-            kind=kind,
+            kind=change.kind,
             subject=rule_id,
-            before=before,
-            after=after,
-            confirmed=counts.confirmed,
-            released=counts.released,
+            before=change.before,
+            after=change.after,
+            confirmed=change.counts.confirmed,
+            released=change.counts.released,
             cases=tuple(row.held_id for row in labels.of_rule(actor, rule_id)),
             effect=effect,
+            together=joint_effect if change.is_lower else effect,
         )
 
 
-def _change(
-    rule: Rule, counts: Agreement, policy: Policy
-) -> tuple[ProposalKind, str, str] | None:
-    """Return what a rule's figures speak for: the kind, before and after."""
+def _change(rule_id: str, counts: Agreement, policy: Policy) -> _Change | None:
+    rule = registry.BY_ID.get(rule_id)
+    if rule is None:
+        return None
     low, high = counts.interval
-    mode = policy.modes.get(rule.id, Mode.HOLD)
-    weight = policy.weights.get(rule.id, rule.weight)
+    mode = policy.modes.get(rule_id, Mode.HOLD)
+    weight = policy.weights.get(rule_id, rule.weight)
+    of_weight = partial(_Change, rule, counts, ProposalKind.WEIGHT, shown(weight))
     if mode == Mode.OBSERVE and low >= HIGH:
-        return ProposalKind.MODE, Mode.OBSERVE.value, Mode.HOLD.value
+        change = (ProposalKind.MODE, Mode.OBSERVE.value, Mode.HOLD.value)
+        return _Change(rule, counts, *change)
     if mode != Mode.HOLD:
         return None
     if high < LOW:
         lower = max(math.floor(high * STEPS), 1) / STEPS
-        if lower < weight:
-            return ProposalKind.WEIGHT, shown(weight), shown(lower)
-    elif weight < rule.weight:
-        return ProposalKind.WEIGHT, shown(weight), shown(rule.weight)
-    return None
-
-
-def _then(policy: Policy, rule: Rule, after: str) -> Policy:
-    if after == Mode.HOLD:
-        return replace(policy, modes={**policy.modes, rule.id: after})
-    return replace(policy, weights={**policy.weights, rule.id: float(after)})
+        return of_weight(shown(lower)) if lower < weight else None
+    return of_weight(shown(rule.weight)) if weight < rule.weight else None
 
 
 # ── Texts and passages ───────────────────────────────────────────────────────
@@ -147,10 +179,11 @@ def _of_texts(actor: Actor, texts: Sequence[Text]) -> Iterator[Candidate]:
         example = next((by_id[held_id] for held_id in ids if held_id in by_id), None)
         if example is None or fingerprint in confirmed or len(ids) < REPEATS:
             continue
-        same = proposal_effect.of_allowing(texts, partial(_is_text, fingerprint))
-        if same.released:
+        same = [row for row in texts if row.is_held and row.fingerprint == fingerprint]
+        effect = proposal_effect.count(texts, same)
+        if effect.released:
             ids.insert(0, ids.pop(ids.index(example.held_id)))
-            yield from _allowing(actor, ProposalKind.TEXT, example.text, ids, same)
+            yield from _allowing(actor, ProposalKind.TEXT, example.text, ids, effect)
 
 
 def _of_passages(
@@ -177,15 +210,12 @@ def _of_passages(
             continue
         if len(tokenizer.split(passages[name])) < PASSAGE_WORDS:
             continue
-        effect = proposal_effect.of_allowing(texts, partial(_passes, name, policy))
+        passing = [row for row in texts if row.is_held and _passes(name, policy, row)]
+        effect = proposal_effect.count(texts, passing)
         if effect.released >= REPEATS:
             ids = list(by_text.values())
             kind = ProposalKind.PASSAGE
             yield from _allowing(actor, kind, passages[name], ids, effect)
-
-
-def _is_text(fingerprint: str, row: Text) -> bool:
-    return row.fingerprint == fingerprint
 
 
 def _passes(passage: str, policy: Policy, row: Text) -> bool:
@@ -214,6 +244,7 @@ def _allowing(
         released=len(ids),
         cases=tuple(ids[:CASES]),
         effect=effect,
+        together=effect,
         is_guarded=clearances.is_guarded(text),
         held_id=ids[0],
     )

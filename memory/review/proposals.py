@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from memory import lookup, workspace_settings
 from memory.files import clearances, policy, restricted
+from memory.files.agreement import Agreement
 from memory.journal import append as journal
 from memory.models import (
     Clearance,
@@ -70,11 +71,17 @@ class Line:
         return self.proposal.kind in OF_HELD
 
     @property
-    def is_lower(self) -> bool:
-        """Whether it would lower a weight."""
+    def lets_through(self) -> bool:
+        """Whether texts would pass that are held now, and not the other way round."""
         if self.proposal.kind != ProposalKind.WEIGHT:
-            return False
+            return self.is_allowing
         return float(self.proposal.after) < float(self.proposal.before)
+
+    @property
+    def agreement(self) -> Agreement:
+        """How people decided about the texts that it rests on."""
+        evidence = self.proposal.evidence
+        return Agreement(evidence["confirmed"], evidence["released"])
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────
