@@ -39,18 +39,20 @@ def store(candidates: Sequence[Candidate], *, by: Actor) -> tuple[list[str], int
     """Store today's candidates; return the ids of new proposals, and how many went.
 
     A declined one comes back only with as many more decisions as a first one needs.
+    What was changed since the candidates were read is left for the next night.
     """
     with transaction.atomic():
         # Whoever decides about one waits, or is done.
         Workspace.objects.select_for_update(no_key=True).get(pk=by.workspace_id)
+        current = proposal_search.still_current(candidates, by)
         rows = ScannerProposal.objects.filter(workspace_id=by.workspace_id)
         known = {(row.kind, row.subject): row for row in rows}
         new = [
             row.pk
-            for candidate in candidates
+            for candidate in current
             if (row := _stored(known, candidate, by)) is not None
         ]
-        keys = {(candidate.kind, candidate.subject) for candidate in candidates}
+        keys = {(candidate.kind, candidate.subject) for candidate in current}
         gone = [
             row.pk for key, row in known.items() if row.is_pending and key not in keys
         ]

@@ -36,6 +36,8 @@ STEPS: Final = 20
 REPEATS: Final = 3
 PASSAGE_WORDS: Final = 4
 CASES: Final = 20
+HOLD: Final = Mode.HOLD.value
+ALLOW: Final = "allow"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +74,32 @@ def candidates(actor: Actor) -> list[Candidate]:
         *_of_texts(actor, texts),
         *_of_passages(actor, policy, texts),
     ]
+
+
+def still_current(candidates: Sequence[Candidate], actor: Actor) -> list[Candidate]:
+    """Return the candidates whose setting or text nobody changed meanwhile."""
+    policy = quarantine.policy(actor.workspace_id)
+    return [
+        candidate
+        for candidate in candidates
+        if candidate.before == _value(candidate, policy, actor)
+    ]
+
+
+def _value(candidate: Candidate, policy: Policy, actor: Actor) -> str:
+    if candidate.kind in (ProposalKind.TEXT, ProposalKind.PASSAGE):
+        is_allowed = _is_allowed(actor, candidate.kind, candidate.subject)
+        return ALLOW if is_allowed else HOLD
+    mode = policy.modes.get(candidate.subject, HOLD)
+    if candidate.kind is ProposalKind.MODE or mode != HOLD:
+        return mode
+    shipped = registry.rule(candidate.subject).weight
+    return shown(policy.weights.get(candidate.subject, shipped))
+
+
+def _is_allowed(actor: Actor, kind: ProposalKind, fingerprint: str) -> bool:
+    rows = Clearance.objects.filter(workspace_id=actor.workspace_id, kind=kind)
+    return rows.filter(fingerprint=fingerprint).exists()
 
 
 # ── Rules ────────────────────────────────────────────────────────────────────
@@ -230,16 +258,13 @@ def _allowing(
 ) -> Iterator[Candidate]:
     """Yield the candidate, unless the text hides characters or is allowed already."""
     fingerprint = scanner.fingerprint(text)
-    allowed = Clearance.objects.filter(
-        workspace_id=actor.workspace_id, kind=kind, fingerprint=fingerprint
-    )
-    if scanner.has_unseen(text) or allowed.exists():
+    if scanner.has_unseen(text) or _is_allowed(actor, kind, fingerprint):
         return
     yield Candidate(
         kind=kind,
         subject=fingerprint,
-        before="hold",
-        after="allow",
+        before=HOLD,
+        after=ALLOW,
         confirmed=0,
         released=len(ids),
         cases=tuple(ids[:CASES]),

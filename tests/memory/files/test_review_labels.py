@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory.files import agreement
+from memory.files import agreement, quarantine
 from memory.models import HeldFile, JournalEntry, Label, ReviewLabel
 from memory.review import decide as review
 from memory.review import labels
@@ -53,7 +53,7 @@ def test_a_label_is_part_of_the_decision(
     def fails(*_: object, **__: object) -> None:
         raise errors.NotFound
 
-    monkeypatch.setattr(review.quarantine, "record", fails)
+    monkeypatch.setattr(quarantine, "record", fails)
     with pytest.raises(errors.NotFound):
         review.decide(
             case,
