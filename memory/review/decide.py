@@ -169,14 +169,7 @@ def _act(
     if decision in (Decision.RELEASE, Decision.RELEASE_AND_ALLOW):
         text = preview.text_of(case)
         if decision is Decision.RELEASE_AND_ALLOW:
-            # From now on exactly this text passes.
-            Clearance.objects.update_or_create(
-                workspace_id=case.workspace_id,
-                kind=Cleared.TEXT,
-                fingerprint=scanner.fingerprint(text),
-                defaults={"allows_all": True},
-                create_defaults={"held": case, "cleared_by": by.label},
-            )
+            _allow(case, text, by)
         return _release(case, text, reason, by)
     if decision is Decision.REDACT:
         remainder = preview.remainder(case, redactions)
@@ -199,6 +192,17 @@ def _act(
             blocked_by=by.label,
         )
     return {}
+
+
+def _allow(case: HeldFile, text: str, by: Actor) -> None:
+    """From now on exactly this text passes."""
+    Clearance.objects.update_or_create(
+        workspace_id=case.workspace_id,
+        kind=Cleared.TEXT,
+        fingerprint=scanner.fingerprint(text),
+        defaults={"allows_all": True},
+        create_defaults={"held": case, "cleared_by": by.label},
+    )
 
 
 def _release(case: HeldFile, text: str, reason: str, by: Actor) -> dict[str, Any]:

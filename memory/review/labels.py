@@ -72,9 +72,9 @@ def forget(case: HeldFile) -> None:
 def visible(actor: Actor) -> QuerySet[ReviewLabel]:
     """Return the labels of the texts that the actor may see."""
     actor.require("quarantine.read")
-    held = HeldFile.objects.filter(workspace_id=actor.workspace_id)
+    texts = HeldFile.objects.filter(workspace_id=actor.workspace_id)
     rows = ReviewLabel.objects.filter(workspace_id=actor.workspace_id)
-    return rows.filter(held__in=restricted.visible_held(held, actor))
+    return rows.filter(held__in=restricted.visible_held(texts, actor))
 
 
 def of_rule(actor: Actor, rule_id: str) -> list[ReviewLabel]:
@@ -110,10 +110,8 @@ def _fields(row: ReviewLabel) -> dict[str, Any]:
     }
 
 
-def _lines(labels: QuerySet[ReviewLabel]) -> Iterator[str]:
-    """Yield the lines, the newest label first, PAGE texts read at a time."""
-    matching = labels.select_related("held").order_by("-pk")
-    rows = list(matching[:PAGE])
+def _lines(rows: list[ReviewLabel], matching: QuerySet[ReviewLabel]) -> Iterator[str]:
+    """Yield the lines of these labels and of all older ones, PAGE read at a time."""
     while rows:
         for row in rows:
             yield json.dumps(_fields(row), ensure_ascii=False) + "\n"
@@ -122,8 +120,9 @@ def _lines(labels: QuerySet[ReviewLabel]) -> Iterator[str]:
 
 def export(actor: Actor) -> Export:
     """Begin an export of all labels with their texts; the journal records it."""
-    rows = visible(actor)
-    count = rows.count()
+    matching = visible(actor).select_related("held").order_by("-pk")
+    # Read now: a database that does not answer is an error and no empty export.
+    count, first = matching.count(), list(matching[:PAGE])
     new = NewEntry(
         entry_type=EXPORTED,
         severity=Severity.NOTICE,
@@ -131,4 +130,4 @@ def export(actor: Actor) -> Export:
         payload={"labels": count},
     )
     journal.write([new], by=actor)
-    return Export(count, _lines(rows))
+    return Export(count, _lines(first, matching))

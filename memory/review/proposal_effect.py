@@ -47,17 +47,17 @@ class Effect:
     texts: int
     released: int
     confirmed: int
-    waiting: int
+    undecided: int
 
     def as_dict(self) -> dict[str, int]:
         return asdict(self)
 
 
-_COUNTED: Final = {
+_FATES: Final = {
     HeldState.RELEASED.value: "released",
     HeldState.REDACTED.value: "confirmed",
     HeldState.DISCARDED.value: "confirmed",
-    HeldState.HELD.value: "waiting",
+    HeldState.HELD.value: "undecided",
 }
 
 
@@ -86,7 +86,7 @@ def _text(row: HeldFile, policy: Policy) -> Text:
     )
 
 
-def changed(rows: Iterable[Text], then: Policy) -> list[Text]:
+def changes(rows: Iterable[Text], then: Policy) -> list[Text]:
     """Return the texts that would pass with another policy, or be held by it."""
     return [
         row
@@ -97,7 +97,7 @@ def changed(rows: Iterable[Text], then: Policy) -> list[Text]:
 
 def count(texts: Sequence[Text], changed_texts: Iterable[Text]) -> Effect:
     """Return how many texts change, by what people decided about them."""
-    counts = Counter(_COUNTED[row.state] for row in changed_texts)
+    counts = Counter(_FATES[row.state] for row in changed_texts)
     return Effect(
-        len(texts), counts["released"], counts["confirmed"], counts["waiting"]
+        len(texts), counts["released"], counts["confirmed"], counts["undecided"]
     )

@@ -29,10 +29,10 @@ JOB: Final = "scanner_proposals"
 def run(workspace_id: str) -> Outcome:
     """Propose what decisions speak for, and withdraw what they no longer do."""
     actor = permissions.system(workspace_id, JOB)
-    found, withdrawn = store(proposal_search.candidates(actor), by=actor)
-    for proposal_id in found:
+    ids, withdrawn = store(proposal_search.candidates(actor), by=actor)
+    for proposal_id in ids:
         progress.add_item("proposal", proposal_id)
-    return Outcome({"proposed": len(found), "withdrawn": withdrawn})
+    return Outcome({"proposed": len(ids), "withdrawn": withdrawn})
 
 
 def store(candidates: Sequence[Candidate], *, by: Actor) -> tuple[list[str], int]:
@@ -46,27 +46,27 @@ def store(candidates: Sequence[Candidate], *, by: Actor) -> tuple[list[str], int
         Workspace.objects.select_for_update(no_key=True).get(pk=by.workspace_id)
         current = proposal_search.still_current(candidates, by)
         rows = ScannerProposal.objects.filter(workspace_id=by.workspace_id)
-        known = {(row.kind, row.subject): row for row in rows}
+        stored = {(row.kind, row.subject): row for row in rows}
         new = [
             row.pk
             for candidate in current
-            if (row := _stored(known, candidate, by)) is not None
+            if (row := _stored(stored, candidate, by)) is not None
         ]
         keys = {(candidate.kind, candidate.subject) for candidate in current}
-        gone = [
-            row.pk for key, row in known.items() if row.is_pending and key not in keys
+        outdated = [
+            row.pk for key, row in stored.items() if row.is_pending and key not in keys
         ]
-        rows.filter(pk__in=gone).delete()
-        if new or gone:
-            _record(len(new), len(gone), by)
-    return new, len(gone)
+        rows.filter(pk__in=outdated).delete()
+        if new or outdated:
+            _record(len(new), len(outdated), by)
+    return new, len(outdated)
 
 
 def _stored(
-    known: dict[tuple[str, str], ScannerProposal], candidate: Candidate, by: Actor
+    stored: dict[tuple[str, str], ScannerProposal], candidate: Candidate, by: Actor
 ) -> ScannerProposal | None:
     """Store a candidate; return the row when it did not wait before."""
-    row = known.get((candidate.kind, candidate.subject))
+    row = stored.get((candidate.kind, candidate.subject))
     if row is None:
         return ScannerProposal.objects.create(
             workspace_id=by.workspace_id,
@@ -91,8 +91,8 @@ def _stored(
 
 def _has_more(row: ScannerProposal, candidate: Candidate) -> bool:
     """Whether enough decisions came after one was declined."""
-    least = REPEATS if row.kind in OF_HELD else FEW_DECISIONS
-    return candidate.decisions >= row.decisions + least
+    minimum = REPEATS if row.kind in OF_HELD else FEW_DECISIONS
+    return candidate.decisions >= row.decisions + minimum
 
 
 def _fields(candidate: Candidate) -> dict[str, Any]:
@@ -112,12 +112,12 @@ def _fields(candidate: Candidate) -> dict[str, Any]:
     }
 
 
-def _record(new: int, gone: int, by: Actor) -> None:
+def _record(new: int, outdated: int, by: Actor) -> None:
     entry = NewEntry(
         entry_type="scanner.proposals_found",
         severity=Severity.NOTICE,
-        summary=f"Proposals for the scanner: {new} new, {gone} withdrawn",
-        payload={"proposed": new, "withdrawn": gone},
+        summary=f"Proposals for the scanner: {new} new, {outdated} withdrawn",
+        payload={"proposed": new, "withdrawn": outdated},
     )
     journal.write([entry], by=by)
 

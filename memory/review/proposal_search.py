@@ -94,7 +94,7 @@ def _value(candidate: Candidate, policy: Policy, actor: Actor) -> str:
     if candidate.kind is ProposalKind.MODE or mode != HOLD:
         return mode
     shipped = registry.rule(candidate.subject).weight
-    return shown(policy.weights.get(candidate.subject, shipped))
+    return weight_text(policy.weights.get(candidate.subject, shipped))
 
 
 def _is_allowed(actor: Actor, kind: ProposalKind, fingerprint: str) -> bool:
@@ -103,7 +103,7 @@ def _is_allowed(actor: Actor, kind: ProposalKind, fingerprint: str) -> bool:
 
 
 # ── Rules ────────────────────────────────────────────────────────────────────
-def shown(weight: float) -> str:
+def weight_text(weight: float) -> str:
     """Return a weight as it is stored and shown."""
     return f"{weight:.2f}"
 
@@ -145,14 +145,14 @@ def _of_rules(
         if counts.is_enough and (change := _change(rule_id, counts, policy))
     ]
     lowered = [change for change in changes if change.is_lower]
-    together = proposal_effect.changed(
+    together = proposal_effect.changes(
         texts, reduce(lambda before, change: change.on(before), lowered, policy)
     )
     for change in changes:
         rule_id = change.rule.id
         matching = [row for row in texts if rule_id in row.rules]
-        alone = proposal_effect.changed(matching, change.on(policy))
-        effect = proposal_effect.count(texts, alone)
+        single = proposal_effect.changes(matching, change.on(policy))
+        effect = proposal_effect.count(texts, single)
         joint = [row for row in together if rule_id in row.rules]
         joint_effect = proposal_effect.count(texts, joint)
         if change.is_lower and not (effect.released or joint_effect.released):
@@ -177,7 +177,7 @@ def _change(rule_id: str, counts: Agreement, policy: Policy) -> _Change | None:
     low, high = counts.interval
     mode = policy.modes.get(rule_id, Mode.HOLD)
     weight = policy.weights.get(rule_id, rule.weight)
-    of_weight = partial(_Change, rule, counts, ProposalKind.WEIGHT, shown(weight))
+    of_weight = partial(_Change, rule, counts, ProposalKind.WEIGHT, weight_text(weight))
     if mode == Mode.OBSERVE and low >= HIGH:
         change = (ProposalKind.MODE, Mode.OBSERVE.value, Mode.HOLD.value)
         return _Change(rule, counts, *change)
@@ -185,8 +185,8 @@ def _change(rule_id: str, counts: Agreement, policy: Policy) -> _Change | None:
         return None
     if high < LOW:
         lower = max(math.floor(high * STEPS), 1) / STEPS
-        return of_weight(shown(lower)) if lower < weight else None
-    return of_weight(shown(rule.weight)) if weight < rule.weight else None
+        return of_weight(weight_text(lower)) if lower < weight else None
+    return of_weight(weight_text(rule.weight)) if weight < rule.weight else None
 
 
 # ── Texts and passages ───────────────────────────────────────────────────────
@@ -207,8 +207,10 @@ def _of_texts(actor: Actor, texts: Sequence[Text]) -> Iterator[Candidate]:
         example = next((by_id[held_id] for held_id in ids if held_id in by_id), None)
         if example is None or fingerprint in confirmed or len(ids) < REPEATS:
             continue
-        same = [row for row in texts if row.is_held and row.fingerprint == fingerprint]
-        effect = proposal_effect.count(texts, same)
+        matching = [
+            row for row in texts if row.is_held and row.fingerprint == fingerprint
+        ]
+        effect = proposal_effect.count(texts, matching)
         if effect.released:
             ids.insert(0, ids.pop(ids.index(example.held_id)))
             yield from _allowing(actor, ProposalKind.TEXT, example.text, ids, effect)

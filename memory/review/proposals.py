@@ -1,4 +1,4 @@
-"""Proposals that decisions led to: listed, approved, declined, taken back by a person.
+"""Proposals that decisions led to: items, approved, declined, taken back by a person.
 
 Nothing of a proposal holds until an admin approves it. Approving changes the setting or
 allows the text in one transaction with the journal's entries; of two admins at once one
@@ -89,9 +89,9 @@ def _visible(actor: Actor) -> QuerySet[ScannerProposal]:
     """Return the proposals but those about a text that the actor may not see."""
     actor.require("scanner.read")
     rows = ScannerProposal.objects.filter(workspace_id=actor.workspace_id)
-    held = HeldFile.objects.filter(workspace_id=actor.workspace_id)
-    seen = restricted.visible_held(held, actor)
-    return rows.filter(Q(held__isnull=True) | Q(held__in=seen))
+    texts = HeldFile.objects.filter(workspace_id=actor.workspace_id)
+    visible = restricted.visible_held(texts, actor)
+    return rows.filter(Q(held__isnull=True) | Q(held__in=visible))
 
 
 def pending_count(actor: Actor) -> int:
@@ -117,11 +117,11 @@ def decided(actor: Actor) -> list[Line]:
 
 
 def _lines(actor: Actor, rows: Iterable[ScannerProposal]) -> list[Line]:
-    listed = list(rows)
-    ids = {case for row in listed for case in row.evidence.get("cases", ())}
-    ids |= {row.held_id for row in listed if row.held_id}
-    held = HeldFile.objects.filter(workspace_id=actor.workspace_id, pk__in=ids)
-    cases = restricted.visible_held(held, actor).in_bulk()
+    items = list(rows)
+    ids = {case for row in items for case in row.evidence.get("cases", ())}
+    ids |= {row.held_id for row in items if row.held_id}
+    texts = HeldFile.objects.filter(workspace_id=actor.workspace_id, pk__in=ids)
+    cases = restricted.visible_held(texts, actor).in_bulk()
     return [
         Line(
             row,
@@ -129,7 +129,7 @@ def _lines(actor: Actor, rows: Iterable[ScannerProposal]) -> list[Line]:
             _excerpt(row, cases),
             [cases[name] for name in row.evidence.get("cases", ()) if name in cases],
         )
-        for row in listed
+        for row in items
     ]
 
 
@@ -193,12 +193,12 @@ def undo(row: ScannerProposal, *, version: int, by: Actor) -> ScannerProposal:
     """Take a decision back: what it changed is as before, and the proposal waits."""
     by.require("scanner.manage", row.workspace_id)
     with transaction.atomic():
-        live, was = _decide(row, version, LearningState.PENDING, by)
-        if was == LearningState.APPROVED and live.kind in OF_HELD:
+        live, previous = _decide(row, version, LearningState.PENDING, by)
+        if previous == LearningState.APPROVED and live.kind in OF_HELD:
             _entries(live).delete()
-        elif was == LearningState.APPROVED:
+        elif previous == LearningState.APPROVED:
             _set(live, live.after, live.before, by)
-        _record("taken_back", live, by, was=was)
+        _record("taken_back", live, by, previous=previous)
     return live
 
 
@@ -215,7 +215,7 @@ def _decide(
     live = lookup.required(
         ScannerProposal.objects.filter(workspace_id=by.workspace_id), pk=row.pk
     )
-    was, waits = live.state, state == LearningState.PENDING
+    previous, waits = live.state, state == LearningState.PENDING
     if live.version != version or live.is_pending == waits:
         raise Decided
     live.state, live.reason = state, reason
@@ -223,16 +223,16 @@ def _decide(
     live.decided_at = None if waits else timezone.now()
     live.version += 1
     live.save()
-    return live, was
+    return live, previous
 
 
 def _record(verb: str, row: ScannerProposal, by: Actor, **details: Any) -> None:
     is_rule = row.kind not in OF_HELD
-    what = row.subject if is_rule else f"a {row.kind}"
+    name = row.subject if is_rule else f"a {row.kind}"
     new = NewEntry(
         entry_type=f"scanner.proposal_{verb}",
         severity=Severity.NOTICE,
-        summary=f"Proposal of {what} {verb.replace('_', ' ')} ({row.id})",
+        summary=f"Proposal of {name} {verb.replace('_', ' ')} ({row.id})",
         payload={
             "kind": row.kind,
             "rule": row.subject if is_rule else None,
@@ -278,6 +278,6 @@ def _set(row: ScannerProposal, before: str, after: str, by: Actor) -> None:
     if weights.get(rule.id, shipped) != before:
         detail = gettext("Somebody changed the policy meanwhile; nothing was saved.")
         raise errors.Conflict(detail, code="policy_changed")
-    others = {name: text for name, text in weights.items() if name != rule.id}
+    rest = {name: text for name, text in weights.items() if name != rule.id}
     lowered = {rule.id: after} if float(after) < rule.weight else {}
-    workspace_settings.change({setting.name: {**others, **lowered} or None}, by=by)
+    workspace_settings.change({setting.name: {**rest, **lowered} or None}, by=by)

@@ -17,7 +17,7 @@ from memory.rules.permissions import Actor
 from memory.web import pages
 
 PAGE = "quarantine:learned"
-DONE = {
+MESSAGES = {
     "approve": gettext_noop("Approved; it holds from now on"),
     "decline": gettext_noop("Declined"),
     "undo": gettext_noop("Taken back; the proposal waits again"),
@@ -50,15 +50,15 @@ def decide(request: HttpRequest, proposal_id: str) -> HttpResponse:
     """Approve or decline a proposal, or take that back; show the list."""
     actor = pages.actor(request)
     action = str(request.POST.get("action") or "")
-    if action not in DONE:
-        raise errors.unknown_value("action", DONE)
+    if action not in MESSAGES:
+        raise errors.unknown_value("action", MESSAGES)
     row = proposals.proposal(actor, proposal_id)
     try:
         _act(request, row, action, actor)
     except errors.AppError as error:
         pages.reraise_unless_mendable(error)
         return _page(request, error)
-    messages.success(request, gettext(DONE[action]))
+    messages.success(request, gettext(MESSAGES[action]))
     return redirect(PAGE)
 
 

@@ -69,7 +69,7 @@ def test_a_reviewers_name_is_masked_and_the_figures_stay(world: World) -> None:
         kit.subject(world, {"email": world.people[name].email})
         for name in ("operator", "owner")
     )
-    learning.many(world, 3)
+    learning.decide_texts(world, 3)
     (row,) = learning.propose(world)
     reason = f"{world.people['operator'].email} was wrong"
     proposals.decline(row, version=row.version, reason=reason, by=world.actor("owner"))

@@ -29,7 +29,7 @@ def data_dir(tmp_path: Path, settings: Settings) -> Path:
 
 def lowered(world: World) -> ScannerProposal:
     """Return a proposal of a lower weight."""
-    learning.many(world, 10)
+    learning.decide_texts(world, 10)
     (row,) = learning.of_kind(world, ProposalKind.WEIGHT)
     return row
 
@@ -133,13 +133,13 @@ def test_a_rule_shows_its_decisions(world: World) -> None:
     page = world.page("operator")
     text = text_of(html_of(page, f"/quarantine/rules/{rule.id}/"))
     assert "too few to say: under 10 decisions" in text
-    cases = learning.many(world, 10)
+    cases = learning.decide_texts(world, 10)
     html = html_of(page, f"/quarantine/rules/{rule.id}/")
     assert "0 %, between 0 and 28 %" in text_of(html)
     assert html.count("Honest") == 10
     assert all(f'href="/quarantine/{case.id}/"' in html for case in cases)
-    listed = text_of(html_of(page, f"/quarantine/rules/?q={rule.id}"))
-    assert "0 % confirmed 0 of 10; 0 to 28 %" in listed
+    list_text = text_of(html_of(page, f"/quarantine/rules/?q={rule.id}"))
+    assert "0 % confirmed 0 of 10; 0 to 28 %" in list_text
 
 
 def test_the_labels_are_downloaded(world: World) -> None:

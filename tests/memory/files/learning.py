@@ -59,7 +59,7 @@ def decided(
     return review.decide(case, decision, version=1, reason=reason, by=world.actor(by))
 
 
-def many(
+def decide_texts(
     world: World, count: int, decision: Decision = Decision.RELEASE, first: int = 0
 ) -> list[HeldFile]:
     """Return decided texts, held for the lone rule, each of another day."""

@@ -40,8 +40,8 @@ def test_each_decision_is_a_label(
     assert (row.decided_by, row.decided_at) == (case.decided_by, case.decided_at)
     weights: dict[str, float] = {}
     for finding in case.findings:
-        known = weights.get(finding["rule"], 0.0)
-        weights[finding["rule"]] = max(known, finding["weight"])
+        weight = weights.get(finding["rule"], 0.0)
+        weights[finding["rule"]] = max(weight, finding["weight"])
     assert {rule["rule"]: rule["weight"] for rule in row.rules} == weights
 
 
@@ -87,11 +87,11 @@ def test_a_text_held_for_a_name_says_nothing_of_the_rules(world: World) -> None:
 # ── Figures ──────────────────────────────────────────────────────────────────
 def test_a_rule_has_its_share_and_its_range(world: World) -> None:
     rule = learning.lone_rule().id
-    learning.many(world, 2, Decision.DISCARD)
-    few = agreement.agreement(world.actor("operator"))[rule]
-    assert (few.confirmed, few.released, few.is_enough) == (2, 0, False)
+    learning.decide_texts(world, 2, Decision.DISCARD)
+    counts = agreement.agreement(world.actor("operator"))[rule]
+    assert (counts.confirmed, counts.released, counts.is_enough) == (2, 0, False)
 
-    learning.many(world, 8, first=2)
+    learning.decide_texts(world, 8, first=2)
     counts = agreement.agreement(world.actor("operator"))[rule]
     assert (counts.confirmed, counts.decided, counts.is_enough) == (2, 10, True)
     assert (counts.precision, counts.low, counts.high) == (20, 6, 51)
@@ -102,7 +102,7 @@ def test_a_rule_has_its_share_and_its_range(world: World) -> None:
 
 def test_a_rule_names_the_decisions_about_it(world: World) -> None:
     rule = learning.lone_rule().id
-    cases = learning.many(world, 2)
+    cases = learning.decide_texts(world, 2)
     learning.decided(world, Decision.DISCARD, number=9)
     rows = labels.of_rule(world.actor("operator"), rule)
     assert [row.held_id for row in rows] == [cases[1].id, cases[0].id]
@@ -120,7 +120,7 @@ def test_the_export_has_each_label_with_its_text(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(labels, "PAGE", 2)
-    cases = learning.many(world, 3)
+    cases = learning.decide_texts(world, 3)
     attack = learning.decided(world, Decision.DISCARD, number=9)
     rows = exported(world)
     assert [row["id"] for row in rows] == [attack.id, *(c.id for c in reversed(cases))]

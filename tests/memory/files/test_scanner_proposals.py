@@ -36,7 +36,7 @@ def weights(world: World) -> dict[str, str]:
 
 def lowered(world: World) -> ScannerProposal:
     """Return the proposal that ten released texts of one rule make."""
-    learning.many(world, 10)
+    learning.decide_texts(world, 10)
     return the_weight(world)
 
 
@@ -69,9 +69,9 @@ def test_a_rule_that_is_nearly_always_wrong_is_proposed_to_count_less(
     world: World,
 ) -> None:
     rule = learning.lone_rule()
-    learning.many(world, 9)
+    learning.decide_texts(world, 9)
     assert no_weight(world)
-    learning.many(world, 1, first=9)
+    learning.decide_texts(world, 1, first=9)
     hold_text(world, learning.text_of(rule, 20), learning.label(20))
 
     row = the_weight(world)
@@ -80,7 +80,7 @@ def test_a_rule_that_is_nearly_always_wrong_is_proposed_to_count_less(
     assert (row.before, row.after) == (f"{rule.weight:.2f}", "0.25")
     assert (row.evidence["confirmed"], row.evidence["released"]) == (0, 10)
     assert len(row.evidence["cases"]) == row.decisions == 10
-    effect = {"texts": 11, "released": 10, "confirmed": 0, "waiting": 1}
+    effect = {"texts": 11, "released": 10, "confirmed": 0, "undecided": 1}
     assert row.evidence["effect"] == row.evidence["together"] == effect
 
 
@@ -96,8 +96,8 @@ def test_nothing_is_applied_by_the_job_itself(world: World) -> None:
 
 
 def test_a_rule_that_people_confirm_is_left_alone(world: World) -> None:
-    learning.many(world, 6, Decision.DISCARD)
-    learning.many(world, 6, first=6)
+    learning.decide_texts(world, 6, Decision.DISCARD)
+    learning.decide_texts(world, 6, first=6)
     assert no_weight(world)
 
 
@@ -172,7 +172,7 @@ def test_a_text_that_was_confirmed_once_is_not_proposed(world: World) -> None:
 
 def test_a_passage_of_different_texts_is_proposed_to_be_left_out(world: World) -> None:
     rule = learning.lone_rule()
-    learning.many(world, 3)
+    learning.decide_texts(world, 3)
     (row,) = learning.propose(world)
     assert (row.kind, row.subject) == ("passage", scanner.fingerprint(rule.fires))
     (line,) = proposals.pending(world.actor("operator"))
@@ -185,7 +185,7 @@ def test_a_passage_of_different_texts_is_proposed_to_be_left_out(world: World) -
 
 def test_a_passage_of_an_attack_is_not_proposed(world: World) -> None:
     rule = learning.lone_rule()
-    learning.many(world, 3)
+    learning.decide_texts(world, 3)
     attack = f"{learning.text_of(rule, 9)}\n\n{kit.POISON}"
     learning.decided(world, Decision.DISCARD, text=attack, number=9)
     assert learning.propose(world) == []
@@ -220,7 +220,7 @@ def test_an_allowed_passage_beside_hidden_text_or_a_secret_is_held(
     world: World, hidden: str
 ) -> None:
     rule = learning.lone_rule()
-    learning.many(world, 3)
+    learning.decide_texts(world, 3)
     approve(world, learning.propose(world)[0])
     assert writes(world, learning.text_of(rule, 30), 30)
     assert not writes(world, learning.text_of(rule, 31) + hidden, 31)
@@ -240,8 +240,8 @@ def test_an_approval_is_journaled_and_can_be_taken_back(world: World) -> None:
         "released": 10,
     }
     assert entry.refs["proposal_id"] == row.id
-    changed = JournalEntry.objects.get(entry_type="scanner.rule_changed")
-    assert changed.payload["weight"] == "0.25"
+    setting_entry = JournalEntry.objects.get(entry_type="scanner.rule_changed")
+    assert setting_entry.payload["weight"] == "0.25"
 
     back = proposals.undo(row, version=row.version, by=world.actor("owner"))
     assert (back.state, back.decided_by, weights(world)) == ("pending", "", {})
@@ -268,11 +268,11 @@ def test_a_declined_proposal_comes_back_with_enough_more_decisions(
     row = proposals.decline(row, version=row.version, reason="Not yet", by=by)
     assert weights(world) == {}
     assert no_weight(world)
-    learning.many(world, 9, first=10)
+    learning.decide_texts(world, 9, first=10)
     assert no_weight(world)
-    learning.many(world, 1, first=19)
-    again = the_weight(world)
-    assert (again.pk, again.reason, again.decisions) == (row.pk, "", 20)
+    learning.decide_texts(world, 1, first=19)
+    next_row = the_weight(world)
+    assert (next_row.pk, next_row.reason, next_row.decisions) == (row.pk, "", 20)
 
 
 def test_what_decisions_no_longer_speak_for_is_withdrawn(world: World) -> None:

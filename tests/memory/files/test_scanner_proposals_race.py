@@ -31,7 +31,7 @@ def succeeds(act: Callable[[], object], _number: int = 0) -> bool:
 def test_what_was_approved_while_the_job_read_is_not_proposed_again(
     world: World,
 ) -> None:
-    learning.many(world, 10)
+    learning.decide_texts(world, 10)
     by = world.system()
     read_before = proposal_search.candidates(by)
     for row in learning.propose(world):
@@ -42,7 +42,7 @@ def test_what_was_approved_while_the_job_read_is_not_proposed_again(
 
 def test_of_many_decisions_at_once_one_is_carried_out(shared_world: World) -> None:
     world, by = shared_world, shared_world.actor("owner")
-    learning.many(world, 10)
+    learning.decide_texts(world, 10)
     (row,) = learning.of_kind(world, ProposalKind.WEIGHT)
     approve = partial(proposals.approve, row, version=1, by=by)
     decline = partial(proposals.decline, row, version=1, reason="No", by=by)
