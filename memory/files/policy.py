@@ -43,6 +43,11 @@ class RuleCard:
         """Whether it counts less here than it was shipped with."""
         return self.weight < self.rule.weight
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether it runs differently here than it was shipped."""
+        return self.is_lowered or self.mode != DEFAULT
+
 
 @dataclass(frozen=True, slots=True)
 class PolicyLine:

@@ -27,13 +27,13 @@ from memory.models import (
     ScannerProposal,
     Workspace,
 )
-from memory.review import preview
+from memory.review import highlight, preview
 from memory.rules import entries, errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 from memory.rules.translation import gettext, gettext_noop
 from memory.scanner import registry
-from memory.scanner.model import Rule
+from memory.scanner.model import Family, Rule
 from memory.workspace_settings import declarations
 
 REASON_CHARS: Final = 2_000
@@ -134,16 +134,24 @@ def _lines(actor: Actor, rows: Iterable[ScannerProposal]) -> list[Line]:
 
 
 def _excerpt(row: ScannerProposal, cases: dict[str, HeldFile]) -> str:
-    """Return the text or the passage that would be allowed."""
+    """Return the text or the passage that would be allowed, its secrets masked."""
     case = cases.get(row.held_id or "")
     if case is None:
         return ""
     text = preview.text_of(case)
-    if row.kind == ProposalKind.TEXT:
-        return text[:EXCERPT]
-    units = clearances.fingerprints(text)
-    places = (unit for name, unit in units if name == row.subject)
-    return next((text[place.start : place.end].strip() for place in places), "")
+    start, end = 0, len(text)
+    if row.kind == ProposalKind.PASSAGE:
+        units = clearances.fingerprints(text)
+        places = (unit[:2] for name, unit in units if name == row.subject)
+        start, end = next(places, (0, 0))
+    spans = [
+        (max(finding["start"] - start, 0), min(finding["end"], end) - start)
+        for finding in case.findings
+        if finding["family"] == Family.SECRETS
+        and finding["start"] < end
+        and finding["end"] > start
+    ]
+    return highlight.without_secrets(text[start:end], spans).strip()[:EXCERPT]
 
 
 # ── Deciding ─────────────────────────────────────────────────────────────────

@@ -128,7 +128,7 @@ def _matches(line: RuleLine, filters: RuleFilter) -> bool:
     text = " ".join([*texts, scanner_words.word(family)]).casefold()
     states = {
         "": True,
-        "changed": mode != policy.DEFAULT,
+        "changed": line.card.is_changed,
         "hit": line.hits > 0,
         "quiet": line.hits == 0,
     }
@@ -178,7 +178,7 @@ def listing(
         matching,
         min(max(page, 1), last),
         total=len(lines),
-        custom_count=sum(line.card.mode != policy.DEFAULT for line in lines),
+        custom_count=sum(line.card.is_changed for line in lines),
         peak=max((max(line.days) for line in lines), default=0),
         is_cut=hits.is_cut,
     )

@@ -87,7 +87,9 @@ def test_an_admin_approves_and_takes_it_back(world: World) -> None:
     assert post(page, row, action="approve") == 302
     assert workspace_settings.value(world.acme.id, setting) == {row.subject: "0.25"}
     assert "Approved; it holds from now on" in html_of(page)
-    assert "weight 0.25 here" in html_of(page, f"/quarantine/rules/?q={row.subject}")
+    html = html_of(page, "/quarantine/rules/?state=changed")
+    assert "1 rule runs differently here" in html
+    assert "weight 0.25 here" in html
     assert "shipped" in html_of(page, f"/quarantine/rules/{row.subject}/")
     assert post(page, row, action="decline", reason="Late") == 409
     row.refresh_from_db()
@@ -108,7 +110,10 @@ def test_a_text_with_a_secret_is_allowed_only_when_somebody_says_so(
     world: World,
 ) -> None:
     row, page = guarded(world), world.page("owner")
-    assert "allow it nevertheless" in html_of(page)
+    html = html_of(page)
+    assert "allow it nevertheless" in html
+    assert "sk_live_••••••••••••2a7c" in html
+    assert "NotARealKey" not in html
     assert post(page, row, action="approve") == 422
     assert post(page, row, action="approve", allows_all="1") == 302
 
