@@ -85,7 +85,7 @@ class ScannerProposal(models.Model):
     allowed and of which ``held`` is an example: once per workspace, so that the same
     is proposed in one row only. ``version`` is the optimistic lock. ``decisions`` is
     the number of decisions it rests on; a declined proposal waits for more of them.
-    With ``is_guarded`` the allowed texts have findings of hidden text or secrets.
+    With ``is_guarded`` texts with hidden text or secrets would pass.
     """
 
     id = models.CharField(primary_key=True, max_length=32, default=_proposal_id)

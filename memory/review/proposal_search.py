@@ -167,6 +167,7 @@ def _of_rules(
             cases=tuple(row.held_id for row in labels.of_rule(actor, rule_id)),
             effect=effect,
             together=joint_effect if change.is_lower else effect,
+            is_guarded=change.is_lower and change.rule.family in clearances.GUARDED,
         )
 
 

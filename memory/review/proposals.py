@@ -160,14 +160,14 @@ def approve(
 ) -> ScannerProposal:
     """Carry out a proposal.
 
-    A text with findings of hidden text or secrets is allowed only with ``allows_all``,
-    by which the person says that it may have them.
+    What lets a text pass with a finding of hidden text or secrets is approved only with
+    ``allows_all``, by which the person says that such texts may.
     """
     by.require("scanner.manage", row.workspace_id)
     if row.is_guarded and not allows_all:
         detail = gettext(
-            "The text has findings of hidden text or secrets. It is allowed only when "
-            "you say that it may have them."
+            "It is about hidden text or secrets, so it is approved only when you say "
+            "that such texts may pass."
         )
         raise errors.Invalid(detail, code="guarded")
     with transaction.atomic():

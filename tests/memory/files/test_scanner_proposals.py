@@ -207,6 +207,22 @@ def test_what_is_allowed_lets_no_secret_pass_unless_somebody_says_so(
     assert writes(world, texts[3], 30)
 
 
+def test_a_rule_for_secrets_is_lowered_only_when_somebody_says_so(
+    world: World,
+) -> None:
+    for number in range(10):
+        text = f"# Till {number}\n\n{learning.SECRET}\n"
+        learning.decided(world, Decision.RELEASE, text=text, number=number)
+    row = the_weight(world)
+    assert row.subject.startswith("secrets.")
+    with pytest.raises(errors.Invalid, match="hidden text or secrets"):
+        approve(world, row)
+    assert weights(world) == {}
+    by = world.actor("owner")
+    proposals.approve(row, version=row.version, by=by, allows_all=True)
+    assert weights(world) == {row.subject: row.after}
+
+
 @pytest.mark.parametrize(
     "hidden",
     [
