@@ -94,7 +94,7 @@ class Export:
 
 
 def _fields(row: ReviewLabel) -> dict[str, Any]:
-    """Return a label as ``scan --jsonl`` reads it, and what was decided."""
+    """Return a label with the fields of ``scan --jsonl``, and what was decided."""
     return {
         "id": row.held_id,
         "text": preview.text_of(row.held) if row.held.bytes else None,

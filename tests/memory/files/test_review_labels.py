@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from memory.files import agreement, quarantine
+from memory.management.commands.scan import judge_lines
 from memory.models import HeldFile, JournalEntry, Label, ReviewLabel
 from memory.review import decide as review
 from memory.review import labels
@@ -138,6 +139,13 @@ def test_the_export_has_each_label_with_its_text(
         "rules_version": attack.rules_version,
     }
     assert exported(world, "stranger") == []
+
+
+def test_what_was_exported_can_be_scanned_again(world: World) -> None:
+    learning.decided(world, Decision.DISCARD)
+    lines = labels.export(world.actor("operator")).lines
+    (verdict,) = judge_lines(lines)
+    assert verdict["verdict"] == "held"
 
 
 def test_every_export_is_in_the_journal(world: World) -> None:
