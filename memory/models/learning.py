@@ -19,10 +19,10 @@ def _proposal_id() -> str:
 
 
 class Label(models.TextChoices):
-    """What a decision says of a held text; pages show it in the reader's language."""
+    """What a decision says of a held text."""
 
-    ATTACK = gettext_noop("attack")
-    HONEST = gettext_noop("honest")
+    ATTACK = "attack"
+    HONEST = "honest"
 
 
 class ReviewLabel(models.Model):
