@@ -25,7 +25,7 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "memory.BlockedSource": ("blocked_at", "source", "held_id"),
     "memory.KnownAttack": ("confirmed_at", "held_id"),
     "memory.ReviewLabel": ("label", "decided_at", "held_id"),
-    "memory.ScannerProposal": ("kind", "state", "proposed_at", "decided_at"),
+    "memory.ScannerProposal": ("kind", "state", "decided_at"),
     "memory.PriorityChange": ("entry_id", "previous", "priority", "set_at"),
     "memory.ImportLine": ("import_id", "number", "created_at"),
     "memory.IdempotencyRecord": ("created_at",),
