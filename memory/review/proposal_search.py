@@ -3,8 +3,9 @@
 A weight is read as the share of attacks among the texts in which a rule matches. Where
 people confirmed certainly less than half of them, a lower weight is proposed: the upper
 end of the share's interval. None is higher than the shipped one, so that nothing
-learned holds a text that the shipped rules let pass. What was released again and again
-is proposed to be allowed: a text, or a sentence or line of otherwise different texts.
+learned holds a text that the shipped rules let pass. A rule of the policy is meant to
+ask a person about honest texts too, so none of it is proposed. What was released again
+and again may be allowed: a text, or a sentence or line of otherwise different texts.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from memory.review.proposal_effect import Effect, Text
 from memory.rules import tokenizer
 from memory.rules.permissions import Actor
 from memory.scanner import registry
-from memory.scanner.model import Mode, Rule
+from memory.scanner.model import Family, Mode, Rule
 
 # Certainly low is an interval below the first, certainly high one above the second.
 LOW: Final = 0.5
@@ -173,7 +174,7 @@ def _of_rules(
 
 def _change(rule_id: str, counts: Agreement, policy: Policy) -> _Change | None:
     rule = registry.BY_ID.get(rule_id)
-    if rule is None:
+    if rule is None or rule.family is Family.POLICY:
         return None
     low, high = counts.interval
     mode = policy.modes.get(rule_id, Mode.HOLD)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from memory import scanner, workspace_settings
@@ -22,6 +24,8 @@ from memory.review.decide import Decision
 from memory.review.proposals import Decided
 from memory.rules import errors
 from memory.rules.bulk import Pick
+from memory.scanner import registry
+from memory.scanner.model import Family
 from memory.workspace_settings import declarations
 from tests.memory.files import kit, learning
 from tests.memory.files.test_quarantine import hold_text
@@ -98,6 +102,15 @@ def test_nothing_is_applied_by_the_job_itself(world: World) -> None:
 def test_a_rule_that_people_confirm_is_left_alone(world: World) -> None:
     learning.decide_texts(world, 6, Decision.DISCARD)
     learning.decide_texts(world, 6, first=6)
+    assert no_weight(world)
+
+
+def test_a_rule_of_the_policy_asks_about_honest_texts_too(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = replace(learning.lone_rule(), family=Family.POLICY)
+    learning.decide_texts(world, 10)
+    monkeypatch.setattr(registry, "BY_ID", {**registry.BY_ID, rule.id: rule})
     assert no_weight(world)
 
 
