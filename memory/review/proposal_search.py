@@ -2,8 +2,8 @@
 
 A weight is read as the share of attacks among the texts in which a rule matches. Where
 people confirmed certainly less than half of them, a lower weight is proposed: the upper
-end of the share's interval. None is higher than the shipped one, so that nothing
-learned holds a text that the shipped rules let pass. A rule of the policy is meant to
+end of the share's interval. None is higher than the shipped one, so that no proposal
+holds a text that the shipped rules let pass. A rule of the policy is meant to
 ask a person about honest texts too, so none of it is proposed. What was released again
 and again may be allowed: a text, or a sentence or line of otherwise different texts.
 """

@@ -60,7 +60,7 @@ def test_an_empty_page_says_what_is_needed(world: World) -> None:
     html = html_of(world.page("operator"))
     assert "No proposal waits" in html
     assert "Nothing is proposed." in html
-    assert "never above: what is learned makes no text held" in html
+    assert "never above: no proposal makes a text held" in html
     assert "lets no text pass with a finding of hidden text or secrets" in html
     assert "2 proposals" not in html_of(world.page("operator"), "/quarantine/rules/")
 
