@@ -9,10 +9,12 @@ import pytest
 from pytest_django import Settings
 
 from gdpr.data_map.base import Fate
+from gdpr.subjects import restriction
 from memory import scanner
 from memory.models import Clearance, ReviewLabel, ScannerProposal
 from memory.review import labels, proposals
 from memory.review.decide import Decision
+from memory.rules import errors
 from tests.gdpr import kit
 from tests.memory.files import learning
 from tests.world import World
@@ -82,3 +84,20 @@ def test_a_reviewers_name_is_masked_and_the_figures_stay(world: World) -> None:
     assert ReviewLabel.objects.filter(label="honest").count() == 3
     for subject in (operator, owner):
         assert kit.traces(subject, "held") == []
+
+
+def test_texts_about_a_restricted_person_are_for_compliance_alone(world: World) -> None:
+    anna = kit.subject(world)
+    text = f"{learning.lone_rule().fires} {ANNA} said so."
+    for number in range(3):
+        learning.decided(world, Decision.RELEASE, text=text, number=number)
+    (row,) = learning.propose(world)
+    restriction.restrict(anna, by=world.actor("compliance"))
+    operator, owner = world.actor("operator"), world.actor("owner")
+    assert exported(world) == []
+    assert labels.of_rule(operator, learning.lone_rule().id) == []
+    assert proposals.pending(operator) == []
+    with pytest.raises(errors.NotFound):
+        proposals.proposal(operator, row.pk)
+    assert len(list(labels.export(owner).lines)) == 3
+    assert [line.proposal for line in proposals.pending(owner)] == [row]
