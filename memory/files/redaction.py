@@ -90,9 +90,7 @@ class Standard:
 
     def scan(self, text: str) -> Verdict:
         """Scan a text by rules alone."""
-        return scanner.scan(
-            text, source=self.source, tier=self.tier, modes=self.policy.modes
-        )
+        return self.policy.scan(text, source=self.source, tier=self.tier)
 
 
 def of(

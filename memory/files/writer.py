@@ -13,6 +13,7 @@ from typing import Final
 
 from memory import scanner
 from memory.files import (
+    clearances,
     commit,
     paths,
     quarantine,
@@ -181,7 +182,7 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         raise WriteRefused(
             why=gettext("this writer is blocked until an operator lifts it.")
         )
-    if quarantine.is_cleared(request.owner.workspace_id, request.text):
+    if clearances.is_cleared(request.owner.workspace_id, request.text):
         return final
     suspect = _suspect(request, current, final)
     judgement = quarantine.judge(incoming, suspect)

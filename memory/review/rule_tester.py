@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from memory import scanner
-from memory.files import policy
+from memory.files import policy, quarantine
 from memory.review import highlight, rescan
 from memory.review.highlight import Marked
 from memory.review.rescan import Replay
@@ -42,11 +42,12 @@ def attempt(
     new = {change.key: change.after for change in policy.changes(actor, draft or {})}
     lines = saved_policy | new
     started = time.perf_counter()
-    verdict = scanner.scan(text, source=source, modes=lines)
+    weights = quarantine.policy(actor.workspace_id).weights
+    verdict = scanner.scan(text, source=source, modes=lines, weights=weights)
     milliseconds = (time.perf_counter() - started) * 1000
     saved = None
     if any(key in registry.BY_ID for key in new):
-        saved = scanner.scan(text, source=source, modes=saved_policy)
+        saved = scanner.scan(text, source=source, modes=saved_policy, weights=weights)
     limits = scoring.thresholds(source, None)
     return Attempt(
         verdict,

@@ -20,5 +20,5 @@ from memory.scanner.render import (
     spans,
 )
 from memory.scanner.similarity import fingerprint, signature, similarity
-from memory.scanner.units import REVIEWED, Redaction, redact_units, units
+from memory.scanner.units import REVIEWED, Redaction, Unit, redact_units, units
 from memory.scanner.word_forms import tables as load_word_lists

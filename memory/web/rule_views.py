@@ -15,8 +15,9 @@ from django.views.decorators.http import require_http_methods
 
 from memory.figures import grouped
 from memory.files import policy, quarantine, scanner_words
+from memory.files.agreement import FEW_DECISIONS
 from memory.files.policy import PolicyChange
-from memory.review import rule_tester, workbench
+from memory.review import labels, proposals, rule_tester, workbench
 from memory.review.rule_tester import Attempt
 from memory.review.workbench import Listing
 from memory.rules import errors
@@ -110,6 +111,8 @@ def _context(actor: Actor, params: QueryDict) -> dict[str, Any]:
         "modes": policy.MODES,
         "actions": quarantine.ACTIONS,
         "version": registry.VERSION,
+        "few": FEW_DECISIONS,
+        "proposed": proposals.pending_count(actor),
         "unfiltered": _address(QueryDict(), draft, 1),
     }
 
@@ -180,6 +183,8 @@ def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
         "mode": mode,
         "replay": rule_tester.replay(actor, {rule_id: mode}) if mode else None,
         "fires": rule_tester.attempt(actor, card.rule.fires, "tool"),
+        "few": FEW_DECISIONS,
+        "decisions": labels.of_rule(actor, rule_id),
     }
     return render(request, "memory/rule.html", context)
 
