@@ -3,6 +3,7 @@
 ``^override rules previous|own /8 !report`` reads: within eight words of one sentence
 an order to override, a word for rules, and one for previous or for own, where the
 order stands at the head of a clause, and no word of reporting is in the sentence.
+A term with ``>`` stands behind the first one.
 A line that begins with ``+`` is looked for in two sentences that follow each other.
 Every language has its own words for the same concepts, so a combination is written
 once for all.
@@ -39,10 +40,11 @@ _MANY_CONCEPTS: Final = 6
 
 
 class Term(NamedTuple):
-    """Concepts of which one must be there; ``is_order`` is the mark ``^``."""
+    """Concepts of which one must be there; its marks are ``^`` and ``>``."""
 
     mask: int
     is_order: bool
+    is_behind: bool
 
 
 class Combination(NamedTuple):
@@ -80,7 +82,8 @@ def parse(rule: Rule, line: str) -> Combination:
         elif word == "+":
             is_wide = True
         else:
-            terms.append(Term(_mask(word.lstrip("^")), word.startswith("^")))
+            marks = word[: len(word) - len(word.lstrip("^>"))]
+            terms.append(Term(_mask(word.lstrip("^>")), "^" in marks, ">" in marks))
     return Combination(rule, tuple(terms), absent, within, is_wide)
 
 
@@ -161,11 +164,11 @@ class _Reader:
         """Return the first place where all terms stand near each other."""
         if combination.absent & self.concepts:
             return None
-        first, *further = sorted(combination.terms, key=self._frequency)
+        terms = sorted(combination.terms, key=self._frequency)
         for anchor in self._items:
-            if self._is_term(anchor, first):
-                occurrences = self._nearest_to(anchor, further, combination.within)
-                if occurrences:
+            if self._is_term(anchor, terms[0]):
+                occurrences = self._nearest_to(anchor, terms[1:], combination.within)
+                if occurrences and _is_in_order(combination, terms, occurrences):
                     return self._result(combination.rule, occurrences)
         return None
 
@@ -249,6 +252,15 @@ class _Reader:
         is_negated = self._has_before(_NEGATION, occurrences[0].start, _NEGATED)
         is_reported = self._has_before(_REPORT, first, _REPORTED)
         return Match(rule, start, end, is_negated, is_reported)
+
+
+def _is_in_order(
+    combination: Combination, terms: Sequence[Term], occurrences: Sequence[Occurrence]
+) -> bool:
+    """Whether the terms that have to stand behind the first one do so."""
+    starts = {term: item.start for term, item in zip(terms, occurrences, strict=True)}
+    first = starts[combination.terms[0]]
+    return all(starts[term] > first for term in terms if term.is_behind)
 
 
 def _overlap(first: Occurrence, second: Occurrence) -> bool:

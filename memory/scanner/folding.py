@@ -32,6 +32,8 @@ def fold_char(char: str) -> str:
     code = ord(char)
     if invisible.ANY.match(char):
         return ""
+    if char in _APOSTROPHES:
+        return "'"
     for first, last in _NEGATIVE:
         if first <= code <= last:
             return chr(97 + code - first)
@@ -41,8 +43,6 @@ def fold_char(char: str) -> str:
 
 def _base(char: str) -> str:
     code = ord(char)
-    if char in _APOSTROPHES:
-        return "'"
     if any(first <= code <= last for first, last in _VOWEL_SIGNS):
         return ""
     if char in _VARIANTS:
