@@ -75,6 +75,8 @@ _CODE = re.compile(
     r"|\.(?:go|py|ts|js|json|md|sh)\b"
 )
 _TECHNICAL = 2
+# What these are about is technical, or a person's to decide.
+_TECHNICAL_FAMILIES = frozenset({Family.POLICY, Family.TOOL_ABUSE})
 _REPORTED = frozenset(lexicon.LEXICON.classes["IMPERSON"])
 _QUESTIONS = frozenset(lexicon.LEXICON.classes["QHOW"])
 
@@ -198,7 +200,7 @@ def _combinations(
         if match.rule.negatable and match.is_negated:
             continue
         factor = context.REPORT_FACTOR if match.is_reported else 1.0
-        if is_technical and match.rule.family is not Family.POLICY:
+        if is_technical and match.rule.family not in _TECHNICAL_FAMILIES:
             factor *= context.TECHNICAL_FACTOR
         yield Hit(match.rule, start + match.start, start + match.end, factor)
 
