@@ -46,6 +46,7 @@ _MARKS85 = bytes(
     0x41 if code in _SIGNS85 or (code < 0x80 and chr(code).isalnum()) else 0x20
     for code in range(256)
 )
+_SIGNS_APART = 8
 _OPENING = "\"'`(:="
 _WRAPPED = re.compile(
     r"(?:[A-Za-z0-9+/]{40,100}\r?\n){1,400}[A-Za-z0-9+/]{1,100}={0,2}"
@@ -161,6 +162,9 @@ def _utf8(values: bytes) -> str:
 
 def _from_base64(run: str) -> str:
     if run.islower() or (run[1:].isalpha() and run[1:].islower()):
+        return ""
+    # Paths and names with hyphens are no code.
+    if sum(map(run.count, "/-_+")) * _SIGNS_APART > len(run):
         return ""
     if _BASE32.fullmatch(run.rstrip("=")):
         return _from_base32(run)

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from memory.scanner import word_lists
 from memory.scanner.folding import folded
 
 if TYPE_CHECKING:
@@ -128,11 +129,11 @@ def _phrase_table(items: list[tuple[str, str]]) -> Phrases:
 def _phrase_keys(
     items: list[tuple[str, str]], masks: dict[str, int]
 ) -> dict[str, tuple[tuple[frozenset[str], int], ...]]:
-    """A phrase's longest word → the other words it needs, and its concepts."""
+    """A phrase's rarest word → the other words it needs, and its concepts."""
     rows = []
     for phrase, char in items:
         full_words = [part for part in phrase.split() if not part.endswith("*")]
-        key = max(full_words, key=len)
+        key = word_lists.rarest(full_words)
         rows.append((key, (frozenset(full_words) - {key}, masks[char])))
     return grouped(rows)
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memory.scanner.folding import folded
-from memory.scanner.word_lists import BITS, COMMON, LANGUAGES, LISTS, UNSPACED
+from memory.scanner.word_lists import BITS, LANGUAGES, LISTS, UNSPACED, rarest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,13 +19,6 @@ if TYPE_CHECKING:
 _GAP: Final = ".."
 _LONGEST_WORD: Final = 64
 _TAIL_HEAD, _SHORTEST_COMPOUND, _LONGEST_ENDING = 4, 10, 3
-# The words that English texts have most of, the most frequent first.
-_FREQUENT = (
-    "the to a of and in is for with that this it you on be as are from by or an can not"
-    " your when will if i we all at do was have no so one use any only what which has"
-    " more they but my name there set time up now see run user"
-)
-_RANKS: Final = {word: rank for rank, word in enumerate(_FREQUENT.split())}
 
 
 class Part(NamedTuple):
@@ -79,7 +72,7 @@ class Tables:
             self._tails.setdefault(text[1 : 1 + _TAIL_HEAD], []).append(form)
             return
         words = [word for word in text.split() if word != _GAP]
-        word = text if len(words) == 1 else _key(words)
+        word = text if len(words) == 1 else rarest(words)
         form = Form(text, place, concept, "" if word == text else word)
         table = self._prefixes if word.endswith("*") else self._words
         table.setdefault(word.rstrip("*"), []).append(form)
@@ -106,13 +99,6 @@ class Tables:
                 ending = len(word) - start - len(form.text)
                 if ending <= _LONGEST_ENDING and word.startswith(form.text, start):
                     yield form
-
-
-def _key(words: Sequence[str]) -> str:
-    """The word by which a phrase is looked for: one that texts seldom have."""
-    return max(
-        words, key=lambda word: (_RANKS.get(word, 99), word not in COMMON, len(word))
-    )
 
 
 def _phrase(form: Form) -> Phrase:

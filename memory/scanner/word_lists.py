@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from memory.scanner.folding import folded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 FOLDER: Final = Path(__file__).parent / "languages"
 ENGLISH: Final = "en"
@@ -38,6 +38,13 @@ LISTS = {
 COMMON: Final = frozenset(
     Path(__file__).with_name("common_words.txt").read_text(encoding="utf-8").split()
 )
+# The words that English texts have most of, the most frequent first.
+_FREQUENT = (
+    "the to a of and in is for with that this it you on be as are from by or an can not"
+    " your when will if i we all at do was have no so one use any only what which has"
+    " more they but my name there set time up now see run user"
+)
+_RANKS: Final = {word: rank for rank, word in enumerate(_FREQUENT.split())}
 VERB_PLACES: Final = {name: lists.pop("verb")[0] for name, lists in LISTS.items()}
 LANGUAGES: Final = tuple(LISTS)
 PLACES: Final = {name: place for place, name in enumerate(LANGUAGES)}
@@ -79,6 +86,13 @@ def of_shapes(*names: str) -> int:
 def of_language(concepts: int, place: int, *, is_marked: bool = True) -> int:
     """The mask of some concepts in one language, with its mark or without."""
     return is_marked << place | concepts << _shift(place)
+
+
+def rarest(words: Iterable[str]) -> str:
+    """The word by which a phrase is looked for: one that texts seldom have."""
+    return max(
+        words, key=lambda word: (_RANKS.get(word, 99), word not in COMMON, len(word))
+    )
 
 
 def vocabulary(*languages: str) -> frozenset[str]:
