@@ -8,7 +8,7 @@ confirmed attacks by their signature.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
@@ -29,9 +29,10 @@ from memory.models import (
 from memory.ports import subject_linker
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
-from memory.rules.permissions import Actor
+from memory.rules.permissions import Actor, Role
 from memory.rules.translation import gettext_noop
-from memory.scanner import Verdict
+from memory.scanner import Verdict, provenance
+from memory.scanner.provenance import Context, Writer
 from memory.scanner.similarity import SAME_FROM
 from memory.stored_files.store import digest
 from memory.workspace_settings import declarations
@@ -40,6 +41,8 @@ KNOWN_ATTACKS: Final = 2_000
 # The risk of a held text without findings, such as one like a confirmed attack.
 NO_FINDINGS_RISK: Final = 0.4
 ACTIONS: Final = declarations.ACTIONS
+# Where a case keeps what its text was judged as.
+CONTEXT: Final = "context"
 
 
 class HeldForReview(errors.AppError):
@@ -100,7 +103,10 @@ RELEASERS: Final[dict[str, Releaser]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A text to be stored: its destination, its writer and its source."""
+    """A text to be stored: its destination, its writer and its source.
+
+    ``writer`` is whose hand it was, seen from the memory it goes to.
+    """
 
     owner: Owner
     place: Where
@@ -112,6 +118,17 @@ class Incoming:
     # The bytes as found, when they are not text.
     raw: bytes | None = None
     subjects: tuple[str, ...] = ()
+    writer: str = Writer.OWN.value
+
+    def scan(self, text: str, workspace_policy: Policy) -> Verdict:
+        """Scan a text as one of this writer, from this source, for this place."""
+        return scanner.scan(
+            text,
+            source=self.source,
+            tier=self.place.tier.value,
+            writer=self.writer,
+            modes=workspace_policy.modes,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +141,16 @@ class Judgement:
     action: str
     why: str
     verdict: Verdict
+
+
+def writer_of(by: Actor, owner_agent_id: str | None) -> str:
+    """Return whose hand an actor's is, for the memory of an agent, or of a crew."""
+    if by.role is Role.SYSTEM:
+        return Writer.UNKNOWN.value
+    if not by.is_agent:
+        return Writer.OPERATOR.value
+    own = by.id == owner_agent_id
+    return Writer.OWN.value if own else Writer.TEAMMATE.value
 
 
 def rule_modes(workspace_id: str) -> dict[str, str]:
@@ -202,42 +229,25 @@ def judge(
 ) -> Judgement:
     """Scan a text for its place and source; policy decides what a hit means.
 
-    For many texts read the policy once and pass it.
+    For many texts read the policy once and pass it. A write to a text that is there
+    already is judged by ``write_check``.
     """
-    workspace_id = incoming.owner.workspace_id
-    workspace_policy = workspace_policy or policy(workspace_id)
-    tier = incoming.place.tier.value
-    modes = workspace_policy.modes
-    verdict = scanner.scan(text, source=incoming.source, tier=tier, modes=modes)
+    workspace_policy = workspace_policy or policy(incoming.owner.workspace_id)
+    verdict = incoming.scan(text, workspace_policy)
+    return action_of(incoming, text, verdict, workspace_policy)
+
+
+def action_of(
+    incoming: Incoming, text: str, verdict: Verdict, workspace_policy: Policy
+) -> Judgement:
+    """Return what the workspace's policy makes of a verdict on a text."""
     is_suspect = verdict.is_held or workspace_policy.resembles_known(text)
-    if not is_suspect or is_cleared(workspace_id, text):
+    if not is_suspect or is_cleared(incoming.owner.workspace_id, text):
         return Judgement("allow", "", verdict)
     if verdict.is_blocked:
         return Judgement("block", _strongest_reason(verdict), verdict)
-    action = workspace_policy.action_for(tier, incoming.source)
+    action = workspace_policy.action_for(incoming.place.tier.value, incoming.source)
     return Judgement(action, _strongest_reason(verdict), verdict)
-
-
-def aligned(judgement: Judgement, incoming: Incoming, judged_chars: int) -> Judgement:
-    """Move the spans of findings from the scanned text to the stored text.
-
-    An append is scanned together with the text before it; the case stores only the new
-    part, and every span must fit it. Findings wholly before it are dropped.
-    """
-    before, size = judged_chars - len(incoming.text), len(incoming.text)
-    if before <= 0:
-        return judgement
-    findings = tuple(
-        replace(
-            finding,
-            start=max(finding.start - before, 0),
-            end=min(finding.end - before, size),
-        )
-        for finding in judgement.verdict.findings
-        if finding.end > before
-    )
-    verdict = replace(judgement.verdict, findings=findings)
-    return replace(judgement, verdict=verdict)
 
 
 def _open_case(incoming: Incoming, fingerprint: str) -> HeldFile | None:
@@ -276,7 +286,16 @@ def _case(incoming: Incoming, judgement: Judgement, fingerprint: str) -> HeldFil
         score=verdict.score,
         risk=verdict.risk if verdict.findings else NO_FINDINGS_RISK,
         rules_version=verdict.rules_version,
+        outcome={CONTEXT: verdict.context.as_map()} if verdict.context else {},
     )
+
+
+def context_of(case: HeldFile) -> Context:
+    """Return what a held text was judged as; of cases from before by their columns."""
+    stored = case.outcome.get(CONTEXT)
+    if stored is None:
+        return provenance.context(case.source, case.tier)
+    return Context.of_map(stored)
 
 
 def hold(incoming: Incoming, judgement: Judgement, *, by: Actor) -> HeldFile:

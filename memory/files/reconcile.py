@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import structlog
 from django.db.models import Q
 
-from memory import scanner
-from memory.files import commit, quarantine, suppressed_names, versions
+from memory.files import commit, quarantine, suppressed_names, versions, write_check
 from memory.files import paths as file_paths
 from memory.files.paths import Owner
 from memory.files.quarantine import Incoming, Judgement
@@ -25,6 +24,7 @@ from memory.models import MemoryFile, Workspace
 from memory.rules import entries, errors
 from memory.rules.permissions import system
 from memory.rules.tiers import HARD_CAP, Place
+from memory.scanner.provenance import Writer
 from memory.stored_files.store import RootLost, Stored, Unsafe
 
 log = structlog.get_logger(__name__)
@@ -96,14 +96,17 @@ def _record_change(file: MemoryFile, stored: Stored | None) -> str:
         written_by="found on disk",
         base_sha256=file.sha256,
         raw=stored.data,
+        writer=Writer.UNKNOWN.value,
     )
     if text is None:
         # Bytes that are no text, or too many, are held, so that nothing is lost.
-        verdict = scanner.scan(incoming.text[:HARD_CAP])
+        policy = quarantine.policy(owner.workspace_id)
+        verdict = incoming.scan(incoming.text[:HARD_CAP], policy)
         judgement = Judgement("hold", "the bytes found on disk are not text.", verdict)
     else:
-        suppression = suppressed_names.judge(incoming, text, _served_text(file))
-        judgement = suppression or quarantine.judge(incoming, text)
+        served = _served_text(file)
+        suppression = suppressed_names.judge(incoming, text, served)
+        judgement = suppression or write_check.judge(incoming, served, text)
         if judgement.action == "allow":
             version = versions.begin(file, stored.data, by=by, source="disk")
             commit.settle(file, version, text)

@@ -136,7 +136,7 @@ def decide(  # noqa: PLR0913  (spans and digest are independent)
         outcome = _act(live, decision, reason, redactions, preview_sha256, by)
         live.state, live.decision = STATES[decision], decision.value
         live.reason, live.decided_by = reason.strip(), by.label
-        live.decided_at, live.outcome = timezone.now(), outcome
+        live.decided_at, live.outcome = timezone.now(), _context(live) | outcome
         live.version += 1
         live.save()
         quarantine.record(
@@ -147,6 +147,12 @@ def decide(  # noqa: PLR0913  (spans and digest are independent)
             reason=live.reason,
         )
     return live
+
+
+def _context(case: HeldFile) -> dict[str, Any]:
+    """Return what stays of an outcome: the context in which the text was judged."""
+    context = case.outcome.get(quarantine.CONTEXT)
+    return {quarantine.CONTEXT: context} if context else {}
 
 
 def _act(
@@ -225,7 +231,7 @@ def undo(case: HeldFile, *, by: Actor, version: int | None = None) -> HeldFile:
         _take_back(live, by)
         details = {"decision": live.decision, "was": live.state}
         live.state, live.decision, live.reason = HeldState.HELD, "", ""
-        live.decided_by, live.decided_at, live.outcome = "", None, {}
+        live.decided_by, live.decided_at, live.outcome = "", None, _context(live)
         live.version += 1
         live.save()
         quarantine.record("memory.held_undone", live, by, **details)

@@ -69,7 +69,8 @@ def remainder(
             write_request, writer.current_text(write_request.owner, write_request.place)
         )
     policy = quarantine.policy(case.workspace_id)
-    by = redaction.Standard(case.source, case.tier, policy)
+    writer_kind = quarantine.context_of(case).writer
+    by = redaction.Standard(case.source, case.tier, policy, writer_kind)
     return redaction.of(text, spans, by, findings=finding_spans, before=ahead)
 
 

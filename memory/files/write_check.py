@@ -1,0 +1,89 @@
+"""What the scanner makes of a write, in view of what is kept already.
+
+A write is judged with the end of the file that it touches, and where agents start with
+the file, with the edges of the files that they read beside it: an instruction in two
+writes, in two files or by two agents is found when its second half arrives. Two halves
+that are written at the same moment into two files do not see each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from memory.files import paths, quarantine
+from memory.files.quarantine import Incoming, Judgement, Policy
+from memory.models import MemoryFile
+from memory.rules.tiers import Tier
+from memory.scanner import Verdict, changes
+from memory.scanner.changes import Change
+
+# The files that an agent reads together when it starts.
+TOGETHER: Final = (Tier.PERSONA, Tier.AGENT, Tier.CREW, Tier.PINS)
+# Of a crew with many agents, the files that were written last.
+MOST: Final = 12
+
+
+def judge(
+    incoming: Incoming, present: str, final: str, policy: Policy | None = None
+) -> Judgement:
+    """Judge a write that makes one text of another; places are in the new text."""
+    policy = policy or quarantine.policy(incoming.owner.workspace_id)
+    scan = partial(incoming.scan, workspace_policy=policy)
+    change = changes.between(present, final)
+    verdict = changes.judge(change, scan, incoming.place.label)
+    if not verdict.is_held and incoming.place.tier in TOGETHER:
+        verdict = _with_neighbours(incoming, change, final, scan) or verdict
+    judgement = quarantine.action_of(incoming, incoming.text, verdict, policy)
+    before = len(final) - len(incoming.text)
+    return replace(judgement, verdict=_fitted(verdict, before, len(incoming.text)))
+
+
+def _with_neighbours(
+    incoming: Incoming, change: Change, final: str, scan: changes.Scan
+) -> Verdict | None:
+    """Return the verdict that holds a write for what another file says, or None."""
+    for file, text in _neighbours(incoming):
+        for joined, seam in changes.beside(change, final, text):
+            verdict = changes.judge(joined, scan, file.path.partition("/")[2])
+            across = (f.start < seam < f.end for f in verdict.findings)
+            if verdict.is_held and any(across):
+                return verdict
+    return None
+
+
+def _neighbours(incoming: Incoming) -> Iterator[tuple[MemoryFile, str]]:
+    """Yield the files that some agent reads together with the one that is written."""
+    owner = incoming.owner
+    rows = MemoryFile.objects.filter(
+        workspace_id=owner.workspace_id, crew=owner.crew, tier__in=TOGETHER
+    )
+    if incoming.place.tier is not Tier.CREW:
+        rows = rows.filter(agent_id=owner.agent_id) | rows.filter(agent_id=None)
+    rows = rows.exclude(sha256="").exclude(
+        tier=incoming.place.tier.value,
+        agent_id=None if incoming.place.tier is Tier.CREW else owner.agent_id,
+    )
+    store = paths.file_store()
+    for row in rows.order_by("-updated_at")[:MOST]:
+        stored_file = store.read(paths.parts_of(row))
+        if stored_file is not None:
+            yield row, stored_file.data.decode("utf-8", "replace")
+
+
+def _fitted(verdict: Verdict, before: int, size: int) -> Verdict:
+    """Move the places of findings from the whole text to the one that a case stores.
+
+    Of an append the case stores only the new part, and every span must fit it.
+    """
+    findings = tuple(
+        replace(
+            finding,
+            start=max(finding.start - before, 0),
+            end=min(finding.end - before, size),
+        )
+        for finding in verdict.findings
+    )
+    return replace(verdict, findings=findings)
