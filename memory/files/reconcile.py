@@ -79,25 +79,14 @@ def look(file: MemoryFile) -> str:
 
 
 def _record_change(file: MemoryFile, stored: Stored | None) -> str:
-    owner, place = file_paths.owner_of(file), file_paths.place_of(file)
+    owner = file_paths.owner_of(file)
     by = system(owner.workspace_id, "disk")
     if stored is None:
         file_paths.require_tree(owner.crew.workspace.slug)
         removal = versions.begin(file, None, by=by, source="disk")
         commit.settle(file, removal, "")
         return "removed"
-    text = _text(stored)
-    incoming = Incoming(
-        owner=owner,
-        place=place,
-        text=stored.data.decode("utf-8", "replace"),
-        mode="replace",
-        source="disk",
-        written_by="found on disk",
-        base_sha256=file.sha256,
-        raw=stored.data,
-        writer=Writer.UNKNOWN.value,
-    )
+    text, incoming = _text(stored), _incoming(file, stored)
     if text is None:
         # Bytes that are no text, or too many, are held, so that nothing is lost.
         policy = quarantine.policy(owner.workspace_id)
@@ -119,6 +108,21 @@ def _record_change(file: MemoryFile, stored: Stored | None) -> str:
     if is_named and not file.versions.exists():
         _forget(file)
     return "held"
+
+
+def _incoming(file: MemoryFile, stored: Stored) -> Incoming:
+    """Return the bytes found on disk, of which nobody says who wrote them."""
+    return Incoming(
+        owner=file_paths.owner_of(file),
+        place=file_paths.place_of(file),
+        text=stored.data.decode("utf-8", "replace"),
+        mode="replace",
+        source="disk",
+        written_by="found on disk",
+        base_sha256=file.sha256,
+        raw=stored.data,
+        writer=Writer.UNKNOWN.value,
+    )
 
 
 def _forget(file: MemoryFile) -> None:

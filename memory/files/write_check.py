@@ -41,21 +41,45 @@ def judge(
     return replace(judgement, verdict=_fitted(verdict, before, len(incoming.text)))
 
 
+def judge_after(
+    incoming: Incoming, earlier: str, name: str, policy: Policy
+) -> Judgement:
+    """Judge a new text that is read right after another one, which is called ``name``.
+
+    It is not held for what it says alone.
+    """
+    scan = partial(incoming.scan, workspace_policy=policy)
+    change = changes.between("", incoming.text)
+    verdict = _across(change, incoming.text, earlier, name, scan)
+    if verdict is None:
+        return Judgement("allow", "", scan(""))
+    judgement = quarantine.action_of(incoming, incoming.text, verdict, policy)
+    return replace(judgement, verdict=_fitted(verdict, 0, len(incoming.text)))
+
+
 def _with_neighbours(
     incoming: Incoming, change: Change, final: str, scan: changes.Scan
 ) -> Verdict | None:
     """Return the verdict that holds a write for what another file says, or None."""
-    for file, text in _neighbours(incoming):
-        for joined, seam in changes.beside(change, final, text):
-            verdict = changes.judge(joined, scan, file.path.partition("/")[2])
-            across = (f.start < seam < f.end for f in verdict.findings)
-            if verdict.is_held and any(across):
-                return verdict
+    verdicts = (
+        _across(change, final, text, name, scan) for name, text in _neighbours(incoming)
+    )
+    return next((verdict for verdict in verdicts if verdict is not None), None)
+
+
+def _across(
+    change: Change, final: str, neighbour: str, name: str, scan: changes.Scan
+) -> Verdict | None:
+    """Return the verdict on an attack that lies in both texts, None without one."""
+    for joined, seam in changes.beside(change, final, neighbour):
+        verdict = changes.judge(joined, scan, name)
+        if verdict.is_held and any(f.start < seam < f.end for f in verdict.findings):
+            return verdict
     return None
 
 
-def _neighbours(incoming: Incoming) -> Iterator[tuple[MemoryFile, str]]:
-    """Yield the files that some agent reads together with the one that is written."""
+def _neighbours(incoming: Incoming) -> Iterator[tuple[str, str]]:
+    """Yield name and text of files that some agent reads together with the written."""
     owner = incoming.owner
     rows = MemoryFile.objects.filter(
         workspace_id=owner.workspace_id, crew=owner.crew, tier__in=TOGETHER
@@ -70,7 +94,8 @@ def _neighbours(incoming: Incoming) -> Iterator[tuple[MemoryFile, str]]:
     for row in rows.order_by("-updated_at")[:MOST]:
         stored_file = store.read(paths.parts_of(row))
         if stored_file is not None:
-            yield row, stored_file.data.decode("utf-8", "replace")
+            name = row.path.partition("/")[2]
+            yield name, stored_file.data.decode("utf-8", "replace")
 
 
 def _fitted(verdict: Verdict, before: int, size: int) -> Verdict:

@@ -177,8 +177,8 @@ def judge(change: Change, scan: Scan, name: str = "") -> Verdict:
     if verdict.is_held:
         verdict, fresh = _weighed(change, scan, verdict, fresh)
     if not fresh:
-        nothing = {"verdict": Level.CLEAN.value, "score": 0.0, "risk": 0.0}
-        return replace(verdict, findings=(), **nothing)
+        level = Level.CLEAN.value
+        return replace(verdict, verdict=level, score=0.0, risk=0.0, findings=())
     if verdict.is_held and name:
         fresh = _named(change, verdict, fresh, name)
     moved = (_moved(finding, change.start) for finding in fresh)

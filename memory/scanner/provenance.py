@@ -1,8 +1,9 @@
 """Who wrote a text, where it came from and where it goes: what each moves.
 
 The caller says what it established by signing in, never what a text says of itself.
-Every part moves the two thresholds by a fixed amount, and the parts add up; policy is
-judged wherever no operator wrote the text.
+The origin moves the two thresholds by a fixed amount. So do the tier and the writer, of
+which only the stricter counts: both say that a text reaches others, or that nobody
+answers for it. Policy is judged wherever no operator wrote the text.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ ORIGINS: Final[Mapping[Origin, Move]] = MappingProxyType(
         Origin.PROMPT: _NONE,
     }
 )
-# Tiers that every agent of a crew reads when it starts; all others move nothing.
+# Tiers that agents read when they start, before any task; all others move nothing.
 START_TIERS: Final = ("CREW", "PERSONA", "pins")
 TIERS: Final[Mapping[str, Move]] = MappingProxyType(
     dict.fromkeys(START_TIERS, Move(0.0, -0.04))
@@ -73,7 +74,7 @@ TIERS: Final[Mapping[str, Move]] = MappingProxyType(
 WRITERS: Final[Mapping[Writer, Move]] = MappingProxyType(
     {
         Writer.OWN: _NONE,
-        Writer.TEAMMATE: Move(0.0, -0.02),
+        Writer.TEAMMATE: Move(0.0, -0.04),
         Writer.USER: _NONE,
         Writer.OPERATOR: _NONE,
         Writer.UNKNOWN: Move(-0.05, -0.04),
@@ -155,10 +156,15 @@ def context(
     """Return the context of a write; without a writer it is into one's own memory."""
     origin = origin_of(source)
     hand = Writer(writer or Writer.OWN)
+    by_tier, by_writer = TIERS.get(tier or "", _NONE), WRITERS[hand]
+    if min(by_tier.held, by_writer.held) == by_tier.held:
+        by_writer = _NONE._replace(suspicious=by_writer.suspicious)
+    else:
+        by_tier = _NONE
     effects = (
         Effect("origin", origin.value, *ORIGINS[origin]),
-        Effect("tier", tier or "", *TIERS.get(tier or "", _NONE)),
-        Effect("writer", hand.value, *WRITERS[hand]),
+        Effect("tier", tier or "", *by_tier),
+        Effect("writer", hand.value, *by_writer),
     )
     return Context(
         origin.value,
