@@ -55,6 +55,7 @@ PRICES: Final[dict[str, Price]] = {
 class Cell:
     """What becomes of a text of one origin; ``at_start`` in tiers read at the start."""
 
+    head: str
     treatment: Treatment
     words: str
     at_start: str
@@ -95,6 +96,7 @@ def _cell(kind: Kind, origin: Origin, modes: Mapping[str, str]) -> Cell:
     )
     differs = usual is not at_start
     return Cell(
+        gettext(context_words.ORIGINS[origin]),
         usual,
         gettext(TREATMENTS[usual]),
         gettext(TREATMENTS[at_start]) if differs else "",
