@@ -46,7 +46,7 @@ _WHY: Final[dict[str, str]] = {
 }
 _START: Final = gettext_noop("Agents read it when they start, before any task.")
 _OPERATOR: Final = gettext_noop("An operator answers for it; no policy holds it.")
-_OTHER_TIER: Final = gettext_noop("It is read only where it is searched or asked for.")
+_OTHER_TIER: Final = gettext_noop("One agent’s own, or read where it is asked for.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,13 +25,9 @@ KINDS: Final[dict[Kind, str]] = {
     Kind.SENDING: gettext_noop("Something sent to an address"),
     Kind.REQUESTS: gettext_noop("Other changes and approvals"),
 }
-ORIGINS: Final = (
-    Origin.OPERATOR,
-    Origin.AGENT,
-    Origin.TOOL,
-    Origin.WEB,
-    Origin.IMPORT,
-)
+OTHERS: Final = [
+    origin for origin in Origin if origin not in (Origin.OPERATOR, Origin.PROMPT)
+]
 TREATMENTS: Final[dict[Treatment, str]] = {
     Treatment.KEPT: gettext_noop("kept"),
     Treatment.MARKED: gettext_noop("marked suspicious"),
@@ -53,9 +49,12 @@ PRICES: Final[dict[str, Price]] = {
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What becomes of a text of one origin; ``at_start`` in tiers read at the start."""
+    """What becomes of a text of some origins; ``at_start`` in tiers read at the start.
 
-    head: str
+    ``origins`` is empty when it is the same for everybody but operators.
+    """
+
+    origins: list[str]
     treatment: Treatment
     words: str
     at_start: str
@@ -68,7 +67,8 @@ class Line:
     kind: Kind
     words: str
     rules: list[tuple[str, str]]
-    cells: list[Cell]
+    operators: Cell
+    others: list[Cell]
     setting: str
     is_changed: bool
     options: list[tuple[str, str]]
@@ -88,19 +88,35 @@ class Measured:
     price: Price
 
 
-def _cell(kind: Kind, origin: Origin, modes: Mapping[str, str]) -> Cell:
+def _treatments(
+    kind: Kind, origin: Origin, modes: Mapping[str, str]
+) -> tuple[Treatment, Treatment]:
+    """Return what becomes of a text in most tiers, and in those read at the start."""
     writer = Writer.OPERATOR if origin is Origin.OPERATOR else Writer.OWN
     usual, at_start = (
         policy_kinds.treatment(kind, provenance.context(origin, tier, writer), modes)
         for tier in (None, START_TIERS[0])
     )
-    differs = usual is not at_start
-    return Cell(
-        gettext(context_words.ORIGINS[origin]),
-        usual,
-        gettext(TREATMENTS[usual]),
-        gettext(TREATMENTS[at_start]) if differs else "",
-    )
+    return usual, at_start
+
+
+def _cells(
+    kind: Kind, origins: Sequence[Origin], modes: Mapping[str, str]
+) -> list[Cell]:
+    """Return what becomes of a text, origins that are treated alike together."""
+    alike: dict[tuple[Treatment, Treatment], list[str]] = {}
+    for origin in origins:
+        name = gettext(context_words.ORIGINS[origin])
+        alike.setdefault(_treatments(kind, origin, modes), []).append(name)
+    return [
+        Cell(
+            names if len(alike) > 1 else [],
+            usual,
+            gettext(TREATMENTS[usual]),
+            gettext(TREATMENTS[at_start]) if at_start is not usual else "",
+        )
+        for (usual, at_start), names in alike.items()
+    ]
 
 
 def _setting(kind: Kind, modes: Mapping[str, str]) -> str:
@@ -128,7 +144,8 @@ def lines(
                 kind,
                 gettext(words),
                 [(r, gettext(registry.rule(r).why)) for r in policy_kinds.RULES[kind]],
-                [_cell(kind, origin, modes) for origin in ORIGINS],
+                _cells(kind, [Origin.OPERATOR], modes)[0],
+                _cells(kind, OTHERS, modes),
                 _setting_words(setting),
                 setting != _setting(kind, saved),
                 [(value, _setting_words(mode)) for value, mode in options],
@@ -136,11 +153,6 @@ def lines(
             )
         )
     return result
-
-
-def heads() -> list[str]:
-    """Return the origins, the heads of the table's columns."""
-    return [gettext(context_words.ORIGINS[origin]) for origin in ORIGINS]
 
 
 def measured() -> list[Measured]:

@@ -116,7 +116,6 @@ def _context(actor: Actor, params: QueryDict) -> dict[str, Any]:
         "modes": policy.MODES,
         "actions": quarantine.ACTIONS,
         "version": registry.VERSION,
-        "origins": policy_table.heads(),
         "measured": policy_table.measured(),
         "parts": context_words.table(),
         "usual": provenance.context(None),
