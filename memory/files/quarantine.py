@@ -291,11 +291,12 @@ def _case(incoming: Incoming, judgement: Judgement, fingerprint: str) -> HeldFil
 
 
 def context_of(case: HeldFile) -> Context:
-    """Return what a held text was judged as; of cases from before by their columns."""
-    stored = case.outcome.get(CONTEXT)
-    if stored is None:
+    """Return what a held text was judged as; where that is not kept, by its columns."""
+    try:
+        return Context.of_map(case.outcome[CONTEXT])
+    except (KeyError, TypeError):
+        # A case from before, or one in which words were masked.
         return provenance.context(case.source, case.tier)
-    return Context.of_map(stored)
 
 
 def hold(incoming: Incoming, judgement: Judgement, *, by: Actor) -> HeldFile:

@@ -10,7 +10,8 @@ from types import ModuleType
 import pytest
 from django.conf import settings
 
-from memory.scanner import policy_kinds
+from memory.scanner import changes, policy_kinds, provenance
+from memory.scanner.provenance import Origin
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +56,18 @@ def test_the_readme_has_the_figures_of_the_page() -> None:
     text = (Path(settings.BASE_DIR) / "memory" / "README.md").read_text()
     for price in (policy_kinds.DEMO, policy_kinds.JOURNAL):
         assert f"{price.held} of {price.texts:,}" in text
+
+
+def test_the_readme_has_the_moves_of_the_code() -> None:
+    text = (Path(settings.BASE_DIR) / "memory" / "README.md").read_text()
+    assert f"{changes.NEAR} characters on either side" in text
+    parts = text[text.index("| Part | Values") : text.index("**A write is judged")]
+    for values in (provenance.ORIGINS, provenance.WRITERS):
+        for value, move in values.items():
+            if value == Origin.PROMPT:
+                continue
+            assert f"`{value}`" in parts
+            for number in move:
+                sign = "−" if number < 0 else "+"
+                assert not number or f"{sign}{abs(number):.2f}" in parts
+    assert all(f"`{tier}`" in parts for tier in provenance.START_TIERS)
