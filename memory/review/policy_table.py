@@ -16,8 +16,9 @@ from memory.scanner.policy_kinds import Kind, Price, Treatment
 from memory.scanner.provenance import START_TIERS, Origin, Writer
 
 KINDS: Final[dict[Kind, str]] = {
-    Kind.MONEY: gettext_noop("Money, an account by its number"),
+    Kind.MONEY: gettext_noop("Money and accounts"),
     Kind.RECIPIENTS: gettext_noop("Another recipient, account, limit or role"),
+    Kind.LIMITS: gettext_noop("Limits and checks"),
     Kind.PERMISSIONS: gettext_noop("Permissions for somebody"),
     Kind.RETENTION: gettext_noop("Retention and deletion dates"),
     Kind.RECORDS: gettext_noop("Records of a person"),

@@ -11,11 +11,11 @@ once for all.
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from memory.scanner import concepts
+from memory.scanner import concepts, word_lists
 from memory.scanner.concepts import Occurrence, Sentence
 
 if TYPE_CHECKING:
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from memory.scanner.model import Rule
 
 _WITHIN: Final = 10
-_MAX_KNOWN: Final = 1 << 15
+_CACHED: Final = 1 << 15
 # How far from the head of a clause an order may stand, and from what announces it.
 _HEAD, _ANNOUNCED = 2, 3
 _NEGATED, _REPORTED = 3, 8
 _ANNOUNCES, _NEGATION, _REPORT = map(
-    concepts.BITS.__getitem__, ("must", "negation", "report")
+    word_lists.BITS.__getitem__, ("must", "negation", "report")
 )
 # A language counts in a sentence of which it knows this share of the words that the
 # best one knows.
 _EXPLAINED: Final = 0.6
-# Where a language knows so many concepts, others need half as many.
-_MANY: Final = 6
+# Where one language knows so many concepts, any other needs half as many.
+_MANY_CONCEPTS: Final = 6
 
 
 class Term(NamedTuple):
@@ -66,7 +66,7 @@ class Match(NamedTuple):
 
 
 def _mask(names: str) -> int:
-    return reduce(or_, (concepts.BITS[name] for name in names.split("|")))
+    return reduce(or_, (word_lists.BITS[name] for name in names.split("|")))
 
 
 def parse(rule: Rule, line: str) -> Combination:
@@ -97,32 +97,32 @@ class Combinations:
 
     def __init__(self, lines: Iterable[Combination]) -> None:
         self._lines = tuple(lines)
-        self._known: dict[int, tuple[Combination, ...]] = {}
+        in_all = set[Term].intersection(*(set(line.terms) for line in self._lines))
+        self._always = [word_lists.in_any(term.mask) for term in in_all]
+        self.of = lru_cache(_CACHED)(self._of)
+        self._languages = lru_cache(_CACHED)(self._find_languages)
 
-    def of(self, mask: int) -> tuple[Combination, ...]:
-        """Those that concepts of one language allow."""
-        known = self._known.get(mask)
-        if known is None:
-            if len(self._known) >= _MAX_KNOWN:
-                self._known.clear()
-            known = tuple(line for line in self._lines if _has_all(mask, line))
-            self._known[mask] = known
-        return known
+    def _of(self, mask: int) -> tuple[Combination, ...]:
+        """The lines that concepts of one language allow."""
+        return tuple(line for line in self._lines if _has_all(mask, line))
 
     def languages(self, mask: int) -> tuple[str, ...]:
-        """The languages in which a sentence with these concepts can hold one."""
+        """The languages in which a sentence with these concepts can hold a line."""
+        for needed in self._always:
+            if not mask & needed:
+                return ()
+        return self._languages(mask)
+
+    def _find_languages(self, mask: int) -> tuple[str, ...]:
         if mask < 0:
-            return concepts.LANGUAGES
-        masks = []
-        while mask:
-            masks.append(mask & concepts.OF_ONE)
-            mask >>= concepts.WIDTH
-        most = max(map(int.bit_count, masks), default=0)
-        least = most // 2 if most >= _MANY else 1
+            return word_lists.LANGUAGES
+        masks = list(word_lists.by_language(mask))
+        largest = max((own.bit_count() for _, own in masks), default=0)
+        minimum = largest // 2 if largest >= _MANY_CONCEPTS else 1
         return tuple(
             language
-            for own, language in zip(masks, concepts.LANGUAGES, strict=False)
-            if own.bit_count() >= least and self.of(own)
+            for language, own in masks
+            if own.bit_count() >= minimum and self.of(own)
         )
 
 
@@ -131,10 +131,10 @@ def find(
 ) -> Iterator[Match]:
     """Every combination that a folded sentence holds in one of the languages."""
     sentence = concepts.read(text, languages)
-    least = max(sentence.explained.values(), default=0) * _EXPLAINED
+    minimum = max(sentence.explained.values(), default=0) * _EXPLAINED
     for language, items in sentence.occurrences.items():
-        is_unspaced = language in concepts.UNSPACED
-        if not is_unspaced and sentence.explained.get(language, 0) < least:
+        is_unspaced = language in word_lists.UNSPACED
+        if not is_unspaced and sentence.explained.get(language, 0) < minimum:
             continue
         if not items:
             continue
@@ -150,10 +150,10 @@ class _Reader:
         self._items = sorted(sentence.occurrences[language])
         self._starts = [item.start for item in self._items]
         # A word, or as many characters where there are no blanks.
-        self._unit = concepts.UNSPACED.get(language, 1)
-        self._is_spaced = language not in concepts.UNSPACED
+        self._unit = word_lists.UNSPACED.get(language, 1)
+        self._is_spaced = language not in word_lists.UNSPACED
         self._length = len(sentence.tokens) if self._is_spaced else len(text)
-        self._verb_place = concepts.VERB_PLACES[language]
+        self._verb_place = word_lists.VERB_PLACES[language]
         self._orders: dict[Occurrence, bool] = {}
         self.concepts = reduce(or_, (item.concepts for item in self._items), 0)
 
@@ -161,25 +161,25 @@ class _Reader:
         """Return the first place where all terms stand near each other."""
         if combination.absent & self.concepts:
             return None
-        first, *others = sorted(combination.terms, key=self._frequency)
+        first, *further = sorted(combination.terms, key=self._frequency)
         for anchor in self._items:
             if self._is_term(anchor, first):
-                chosen = self._chosen(anchor, others, combination.within)
-                if chosen:
-                    return self._result(combination.rule, chosen)
+                occurrences = self._nearest_to(anchor, further, combination.within)
+                if occurrences:
+                    return self._result(combination.rule, occurrences)
         return None
 
-    def _chosen(
-        self, anchor: Occurrence, others: Sequence[Term], within: int
+    def _nearest_to(
+        self, anchor: Occurrence, terms: Sequence[Term], within: int
     ) -> list[Occurrence]:
         """The occurrences nearest to the anchor, one of each term; [] without one."""
-        chosen = [anchor]
-        for term in others:
-            nearest = self._nearest(term, chosen, within * self._unit)
+        occurrences = [anchor]
+        for term in terms:
+            nearest = self._nearest(term, occurrences, within * self._unit)
             if nearest is None:
                 return []
-            chosen.append(nearest)
-        return chosen
+            occurrences.append(nearest)
+        return occurrences
 
     def _frequency(self, term: Term) -> int:
         return sum(1 for item in self._items if item.concepts & term.mask)
@@ -190,10 +190,10 @@ class _Reader:
         )
 
     def _nearest(
-        self, term: Term, chosen: Sequence[Occurrence], reach: int
+        self, term: Term, occurrences: Sequence[Occurrence], reach: int
     ) -> Occurrence | None:
-        first = min(item.start for item in chosen)
-        last = max(item.end for item in chosen)
+        first = min(item.start for item in occurrences)
+        last = max(item.end for item in occurrences)
         best, smallest = None, reach + 1
         start = bisect_left(self._starts, last - reach)
         for item in self._items[start : bisect_left(self._starts, first + reach)]:
@@ -201,27 +201,25 @@ class _Reader:
             if (
                 size < smallest
                 and self._is_term(item, term)
-                and not any(_overlap(item, other) for other in chosen)
+                and not any(_overlap(item, other) for other in occurrences)
             ):
                 best, smallest = item, size
         return best
 
     def _is_order(self, item: Occurrence) -> bool:
         """Whether a verb stands where its language puts the verb of an order."""
-        known = self._orders.get(item)
-        if known is None:
-            known = (self._verb_place != "last" and self._is_first(item)) or (
-                self._verb_place != "first" and self._is_last(item)
-            )
-            self._orders[item] = known
-        return known
+        if item not in self._orders:
+            self._orders[item] = (
+                self._verb_place != "last" and self._is_first(item)
+            ) or (self._verb_place != "first" and self._is_last(item))
+        return self._orders[item]
 
     def _is_first(self, item: Occurrence) -> bool:
         if item.start <= self._unit:
             return True
         if self._has_before(_ANNOUNCES, item.start, _ANNOUNCED):
             return True
-        before = range(item.start - _HEAD * self._unit, item.start)
+        before = range(max(item.start - _HEAD * self._unit, 0), item.start)
         return any(map(self._is_sign, before))
 
     def _is_last(self, item: Occurrence) -> bool:
@@ -229,7 +227,7 @@ class _Reader:
 
     def _is_sign(self, place: int) -> bool:
         if self._is_spaced:
-            return self._sentence.tokens[place] == concepts.SIGN
+            return self._sentence.tokens[place] in concepts.CLAUSES
         return not self._text[place].isalnum()
 
     def _has_before(self, concept: int, at: int, words: int) -> bool:
@@ -242,16 +240,16 @@ class _Reader:
             for item in self._items[first : bisect_left(self._starts, at)]
         )
 
-    def _result(self, rule: Rule, chosen: Sequence[Occurrence]) -> Match:
-        start = first = min(item.start for item in chosen)
-        end = max(item.end for item in chosen)
+    def _result(self, rule: Rule, occurrences: Sequence[Occurrence]) -> Match:
+        start = first = min(item.start for item in occurrences)
+        end = max(item.end for item in occurrences)
         if self._is_spaced:
-            places = self._sentence.places
+            places = self._sentence.places()
             start, end = places[first][0], places[end - 1][1]
-        is_negated = self._has_before(_NEGATION, chosen[0].start, _NEGATED)
+        is_negated = self._has_before(_NEGATION, occurrences[0].start, _NEGATED)
         is_reported = self._has_before(_REPORT, first, _REPORTED)
         return Match(rule, start, end, is_negated, is_reported)
 
 
-def _overlap(one: Occurrence, other: Occurrence) -> bool:
-    return one.start < other.end and other.start < one.end
+def _overlap(first: Occurrence, second: Occurrence) -> bool:
+    return first.start < second.end and second.start < first.end

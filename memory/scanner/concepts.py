@@ -9,21 +9,17 @@ look-alikes make no difference.
 from __future__ import annotations
 
 import re
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from memory.scanner.folding import folded
+from memory.scanner import word_forms, word_lists
 from memory.scanner.views import beyond_ascii
+from memory.scanner.word_lists import BITS, COMMON, PLACES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-FOLDER: Final = Path(__file__).parent / "languages"
-# Concepts of no list: they are read from the shape of a word.
-SHAPES: Final = ("link", "mail", "number", "record")
-# Languages without blanks between words, and how many characters make about one word.
-UNSPACED: Final = {"zh": 2, "ja": 3, "th": 5}
+    from memory.scanner.word_forms import Part, Phrase
+
 _UNSPACED_CHARS = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff"
 _MARKS = "\u0900-\u0963\u0966-\u097f\u0981-\u09fe"
 _LETTER = rf"(?:[^\W_{_UNSPACED_CHARS}]|[{_MARKS}])"
@@ -38,35 +34,22 @@ _SHAPES = {
         r"[ .:#]{0,3}[a-z]{0,4}-?\d{3,24}"
     ),
     "code": r"[^\W_]{1,64}(?:_[^\W_]{1,64})+",
-    "word": _WORD,
-    "sign": r"[,:;(\[>\"\u3001\uff0c\uff1a]",
 }
-# A shape is searched for only where its sign is in the text, which keeps it fast.
-_SIGNS: Final = {"link": "://", "mail": "@", "code": "_"}
+# The signs that open a clause.
+CLAUSES: Final = frozenset(',:;([>"\u3001\uff0c\uff1a')
+_WORD_OR_SIGN = rf"{_WORD}|[{re.escape(''.join(sorted(CLAUSES)))}]"
+_WORDS_AND_SIGNS = re.compile(_WORD_OR_SIGN)
+_ALL_TOKENS = re.compile(
+    "|".join(f"(?P<{name}>{form})" for name, form in _SHAPES.items())
+    + f"|{_WORD_OR_SIGN}"
+)
+# A text without any of these has words and signs only.
+_HAS_SHAPE = re.compile(r"[@_]|://|\d\d")
+_RECORD_DIGITS: Final = 3
 _IS_UNSPACED = re.compile(f"[{_UNSPACED_CHARS}]")
-_HEAD: Final = 3
-_TAIL_HEAD, _SHORTEST_COMPOUND, _LONGEST_ENDING = 4, 10, 3
-_GAP: Final = ".."
-# What stands among the tokens for a sign, and for what is no word.
-SIGN: Final = ""
-_STANDS_FOR = {"sign": SIGN, **dict.fromkeys((*SHAPES, "code"), "\0")}
+# What stands among the tokens for what is no word.
+_NO_WORD: Final = "\0"
 _WORDS_IN_GAP, _CHARS_IN_GAP = 6, 14
-
-
-class Part(NamedTuple):
-    """A word of a form. An open one has any ending; a loose one follows a gap."""
-
-    text: str
-    is_open: bool
-    is_loose: bool = False
-
-
-class Phrase(NamedTuple):
-    """A form of several words."""
-
-    parts: tuple[Part, ...]
-    language: str
-    concept: int
 
 
 class Occurrence(NamedTuple):
@@ -78,35 +61,19 @@ class Occurrence(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence's tokens with their places, and what they stand for."""
+    """A sentence's tokens, and what they stand for."""
 
-    tokens: tuple[str, ...]
-    places: tuple[tuple[int, int], ...]
+    text: str
+    tokens: Sequence[str]
     occurrences: dict[str, list[Occurrence]]
     # Language → how many words it knows; words of unspaced scripts are not counted.
     explained: dict[str, int]
 
-
-def _read(path: Path) -> dict[str, list[str]]:
-    """Concept → forms; and where the verb of an order stands: first, last or any."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    rows = (line.partition(": ") for line in lines if not line.startswith("#"))
-    return {name: forms.split(", ") for name, _, forms in rows}
-
-
-_LISTS = {path.stem: _read(path) for path in sorted(FOLDER.glob("*.txt"))}
-VERB_PLACES: Final = {name: lists.pop("verb")[0] for name, lists in _LISTS.items()}
-LANGUAGES: Final = tuple(_LISTS)
-NAMES: Final = (*SHAPES, *sorted({name for row in _LISTS.values() for name in row}))
-BITS: Final = {name: 1 << number for number, name in enumerate(NAMES)}
-# A mask has the concepts of each language side by side.
-WIDTH: Final = len(NAMES)
-OF_ONE: Final = (1 << WIDTH) - 1
-
-
-def of_language(mask: int, place: int) -> int:
-    """The concepts of one language in a mask."""
-    return mask >> WIDTH * place & OF_ONE
+    def places(self) -> list[tuple[int, int]]:
+        """Where each token stands in the text."""
+        has_shape = _HAS_SHAPE.search(self.text)
+        pattern = _ALL_TOKENS if has_shape else _WORDS_AND_SIGNS
+        return [match.span() for match in pattern.finditer(self.text)]
 
 
 def is_unspaced(text: str) -> bool:
@@ -114,222 +81,53 @@ def is_unspaced(text: str) -> bool:
     return _IS_UNSPACED.search(beyond_ascii(text)) is not None
 
 
-# ── The lists as tables ────────────────────────────────────────────────────────
-# A form as it is written, its language and its concept.
-Form = tuple[str, str, int]
-# Words and open words by their first letters, each with a mask.
-Heads = dict[str, list[tuple[str, int]]]
-
-
-class _Tables:
-    """Forms by a word or by letters that they begin with."""
-
-    def __init__(self) -> None:
-        self.words: dict[str, int] = {}
-        self.prefixes: Heads = {}
-        # The last parts of compounds.
-        self.tails: Heads = {}
-        self.phrases: dict[str, list[Form]] = {}
-        self.open_phrases: dict[str, list[Form]] = {}
-        self.chars: dict[str, list[Phrase]] = {}
-        # What a phrase cannot do without: its longest word.
-        self.keys: dict[str, int] = {}
-        self.open_keys: Heads = {}
-
-    def add(self, form: str, language: str, concept: int, mask: int) -> None:
-        if language in UNSPACED:
-            phrase = Phrase(_unspaced_parts(form), language, concept)
-            self.chars.setdefault(form[0], []).append(phrase)
-            return
-        words = form.split()
-        if len(words) > 1:
-            first = words[0]
-            table = self.open_phrases if first.endswith("*") else self.phrases
-            head = first[:-1][:_HEAD] if first.endswith("*") else first
-            table.setdefault(head, []).append((form, language, concept))
-            _add_word(self.keys, self.open_keys, max(words, key=len), mask)
-        elif form.startswith("*"):
-            self.tails.setdefault(form[1 : 1 + _TAIL_HEAD], []).append((form[1:], mask))
-        else:
-            _add_word(self.words, self.prefixes, form, mask)
-
-
-def _add_word(words: dict[str, int], prefixes: Heads, word: str, mask: int) -> None:
-    if word.endswith("*"):
-        prefixes.setdefault(word[:-1][:_HEAD], []).append((word[:-1], mask))
-    else:
-        words[word] = words.get(word, 0) | mask
-
-
-def _phrase(form: Form) -> Phrase:
-    text, language, concept = form
-    parts: list[Part] = []
-    is_loose = False
-    for word in text.split():
-        if word != _GAP:
-            parts.append(Part(word.rstrip("*"), word.endswith("*"), is_loose))
-        is_loose = word == _GAP
-    return Phrase(tuple(parts), language, concept)
-
-
-def _unspaced_parts(form: str) -> tuple[Part, ...]:
-    pieces = [piece.strip(" *") for piece in form.split(_GAP)]
-    return tuple(
-        Part(piece, is_open=True, is_loose=number > 0)
-        for number, piece in enumerate(pieces)
-        if piece
-    )
-
-
-@cache
-def _tables() -> _Tables:
-    """The tables; made when the first text is scanned."""
-    tables = _Tables()
-    for place, (language, lists) in enumerate(_LISTS.items()):
-        for name, forms in lists.items():
-            concept = BITS[name]
-            for form in map(folded, forms):
-                tables.add(form, language, concept, concept << WIDTH * place)
-    return tables
-
-
-def vocabulary(*languages: str) -> frozenset[str]:
-    """The words of some lists, in Latin letters; those of open forms as they stand."""
-    return frozenset(
-        word
-        for language in languages or LANGUAGES
-        for forms in _LISTS[language].values()
-        for word in folded(" ".join(forms).replace("*", "")).split()
-        if word.isascii() and word.isalpha()
-    )
-
-
-# ── Words ──────────────────────────────────────────────────────────────────────
-# A language and the concepts a word has there.
-Meaning = tuple[str, int]
-
-
-class Word(NamedTuple):
-    """What is known of a word: its meanings, and the phrases it may begin.
-
-    Those whose second word is certain are found by it.
-    """
-
-    meanings: tuple[Meaning, ...]
-    by_second: dict[str, list[Phrase]]
-    other_phrases: list[Phrase]
-
-
-_NOTHING = Word((), {}, [])
-_MAX_KNOWN: Final = 1 << 16
-# The hash of a word → what is known of it. Hashes differ in every process and say
-# nothing about the word, so that names of one text are not kept for the next.
-_memory: list[dict[int, Word]] = [{}]
-
-
-def _elided(word: str) -> Iterable[str]:
-    """The word, and what stands before and behind an apostrophe: l'istruzione."""
-    return (word, *word.split("'")) if "'" in word else (word,)
-
-
-def _matching(word: str, words: dict[str, int], prefixes: Heads) -> int:
-    mask = words.get(word, 0)
-    for length in range(1, min(_HEAD, len(word)) + 1):
-        for prefix, concepts in prefixes.get(word[:length], ()):
-            if word.startswith(prefix):
-                mask |= concepts
-    return mask
-
-
-def _tails(word: str) -> int:
-    """What the last part of a compound stands for: Systemanweisung, anweisung."""
-    mask, tails = 0, _tables().tails
-    if len(word) >= _SHORTEST_COMPOUND:
-        for place in range(2, len(word) - _TAIL_HEAD):
-            for tail, concepts in tails.get(word[place : place + _TAIL_HEAD], ()):
-                ending = len(word) - place - len(tail)
-                if ending <= _LONGEST_ENDING and word.startswith(tail, place):
-                    mask |= concepts
-    return mask
-
-
 def possible(word: str) -> int:
-    """What the word may stand for, alone or as the longest word of a phrase."""
-    mask, tables = 0, _tables()
-    for part in _elided(word):
-        mask |= _matching(part, tables.words, tables.prefixes) | _tails(part)
-        mask |= _matching(part, tables.keys, tables.open_keys)
-    return mask
+    """What the word stands for in each language, with its marks and shapes.
+
+    A common English word tells no other language.
+    """
+    mask = 0
+    for language, own in word_forms.entry(word).meanings.items():
+        is_told = language == word_lists.ENGLISH or word not in COMMON
+        mask |= word_lists.of_language(own, PLACES[language], is_marked=is_told)
+    is_record = sum(map(str.isdigit, word)) >= _RECORD_DIGITS
+    return mask | (word_lists.of_shapes("number", "record") if is_record else 0)
 
 
-def _meanings(mask: int) -> Iterator[Meaning]:
-    """The languages in a mask, each with its concepts."""
-    while mask:
-        place = (mask.bit_length() - 1) // WIDTH
-        yield LANGUAGES[place], of_language(mask, place)
-        mask &= (1 << WIDTH * place) - 1
+def is_key(word: str) -> bool:
+    """Whether a phrase is looked for by the word."""
+    return any(word_forms.entry(word)[:3])
 
 
-def _phrases(word: str) -> Iterator[Phrase]:
-    tables = _tables()
-    for part in _elided(word):
-        yield from map(_phrase, tables.phrases.get(part, ()))
-        for length in range(1, min(_HEAD, len(part)) + 1):
-            for form in tables.open_phrases.get(part[:length], ()):
-                if part.startswith(form[0].partition("*")[0]):
-                    yield _phrase(form)
-
-
-def _word(token: str) -> Word:
-    number = hash(token)
-    memory = _memory[0]
-    known = memory.get(number)
-    if known is None:
-        if len(memory) > _MAX_KNOWN:
-            memory = _memory[0] = {}
-        mask, tables = 0, _tables()
-        for part in _elided(token):
-            mask |= _matching(part, tables.words, tables.prefixes) | _tails(part)
-        known = Word(tuple(_meanings(mask)), {}, [])
-        for phrase in _phrases(token):
-            second = phrase.parts[1]
-            if second.is_open or second.is_loose:
-                known.other_phrases.append(phrase)
-            else:
-                known.by_second.setdefault(second.text, []).append(phrase)
-        known = memory[number] = known if any(known) else _NOTHING
-    return known
+def in_phrases(tokens: Sequence[str], keys: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """What phrases stand for that have their keys at some places, with their marks."""
+    for at in keys:
+        for phrase in word_forms.entry(tokens[at]).phrases_around(tokens, at):
+            if _span(phrase, tokens, at):
+                place = PLACES[phrase.language]
+                yield at, word_lists.of_language(phrase.mask, place)
 
 
 # ── Sentences ──────────────────────────────────────────────────────────────────
-@cache
-def _tokens(without: tuple[str, ...]) -> re.Pattern[str]:
-    """The tokens of a text, some shapes left out."""
-    shapes = _SHAPES.items()
-    return re.compile(
-        "|".join(f"(?P<{name}>{form})" for name, form in shapes if name not in without)
-    )
-
-
 def read(text: str, languages: Collection[str]) -> Sentence:
     """Return what the words of a folded sentence stand for in some languages."""
-    tokens: list[str] = []
-    places: list[tuple[int, int]] = []
     shapes: list[Occurrence] = []
-    signs = tuple(name for name, sign in _SIGNS.items() if sign not in text)
-    for match in _tokens(signs).finditer(text):
-        kind = match.lastgroup or ""
-        if kind in SHAPES:
-            shapes.append(Occurrence(len(tokens), len(tokens) + 1, BITS[kind]))
-        tokens.append(_STANDS_FOR.get(kind, match.group()))
-        places.append(match.span())
+    tokens: list[str] = []
+    if _HAS_SHAPE.search(text):
+        for match in _ALL_TOKENS.finditer(text):
+            kind = match.lastgroup
+            if kind in BITS:
+                shapes.append(Occurrence(len(tokens), len(tokens) + 1, BITS[kind]))
+            tokens.append(_NO_WORD if kind else match.group())
+    else:
+        tokens = _WORDS_AND_SIGNS.findall(text)
     by_language: dict[str, list[Occurrence]] = {name: [] for name in languages}
     explained = _occurrences(tokens, by_language)
     for occurrences in filter(None, by_language.values()):
         occurrences += shapes
     if is_unspaced(text):
         by_language.update(_unspaced(text))
-    return Sentence(tuple(tokens), tuple(places), by_language, explained)
+    return Sentence(text, tokens, by_language, explained)
 
 
 def _occurrences(
@@ -337,59 +135,71 @@ def _occurrences(
 ) -> dict[str, int]:
     """Add what the tokens stand for; return how many words each language knows."""
     explained: dict[str, int] = {}
-    followers = [*tokens[1:], SIGN]
-    for start, token in enumerate(tokens):
-        meanings, by_second, phrases = _word(token)
-        for language, concepts in meanings:
+    for start, word in enumerate(word_forms.words(tokens)):
+        if word is word_forms.NOTHING:
+            continue
+        for language, mask in word.meanings.items():
             explained[language] = explained.get(language, 0) + 1
             if language in by_language:
-                by_language[language].append(Occurrence(start, start + 1, concepts))
-        if followers[start] in by_second:
-            phrases = [*by_second[followers[start]], *phrases]
-        for phrase in phrases:
-            occurrences = by_language.get(phrase.language)
-            if occurrences is None:
-                continue
-            if end := _end(phrase.parts, tokens, start + 1):
-                occurrences.append(Occurrence(start, end, phrase.concept))
-                explained[phrase.language] = explained.get(phrase.language, 0) + 1
+                by_language[language].append(Occurrence(start, start + 1, mask))
+        for phrase in word.phrases_around(tokens, start):
+            language = phrase.language
+            if language in by_language and (span := _span(phrase, tokens, start)):
+                by_language[language].append(Occurrence(*span, phrase.mask))
+                explained[language] = explained.get(language, 0) + 1
     return explained
 
 
-def _end(parts: Sequence[Part], tokens: Sequence[str], at: int) -> int:
-    """Where a phrase ends whose first word is before ``at``; 0 if it is not there.
+def _span(phrase: Phrase, tokens: Sequence[str], at: int) -> tuple[int, int] | None:
+    """Where a phrase stands of which the key is at ``at``; None if it is not there.
 
-    What stands in a gap belongs to other concepts, so the words before it count.
+    What stands in a gap belongs to other concepts, so it ends before the first one.
     """
-    first_end = 0
-    for part in parts[1:]:
-        if part.is_loose:
-            first_end = first_end or at
-        reach = _WORDS_IN_GAP if part.is_loose else 0
-        for place in range(at, min(at + reach + 1, len(tokens))):
-            token = tokens[place]
-            if token == part.text or (part.is_open and token.startswith(part.text)):
-                at = place + 1
-                break
-        else:
-            return 0
-    return first_end or at
+    parts, key = phrase.parts, phrase.key
+    start = at
+    end = at + 1
+    for number in range(key - 1, -1, -1):
+        is_loose = parts[number + 1].is_loose
+        last = start - 1 - _WORDS_IN_GAP * is_loose
+        place = _find(parts[number], tokens, range(start - 1, max(last, 0) - 1, -1))
+        if place is None:
+            return None
+        start, end = place, place + 1 if is_loose else end
+    at, has_gap = at + 1, False
+    for part in parts[key + 1 :]:
+        last = min(at + _WORDS_IN_GAP * part.is_loose, len(tokens) - 1)
+        place = _find(part, tokens, range(at, last + 1))
+        if place is None:
+            return None
+        has_gap = has_gap or part.is_loose
+        at = place + 1
+        end = end if has_gap else at
+    return start, end
+
+
+def _find(part: Part, tokens: Sequence[str], places: range) -> int | None:
+    """The first of some places where a part of a phrase is."""
+    for place in places:
+        token = tokens[place]
+        if token == part.text or (part.is_open and token.startswith(part.text)):
+            return place
+    return None
 
 
 def _unspaced(text: str) -> dict[str, list[Occurrence]]:
     by_language: dict[str, list[Occurrence]] = {}
     for start, char in enumerate(text):
-        for phrase in _tables().chars.get(char, ()):
-            first, *others = phrase.parts
+        for phrase in word_forms.tables().chars.get(char, ()):
+            first, *further = phrase.parts
             if not text.startswith(first.text, start):
                 continue
             end = at = start + len(first.text)
-            for part in others:
+            for part in further:
                 place = text.find(part.text, at, at + _CHARS_IN_GAP + len(part.text))
                 if place < 0:
                     break
                 at = place + len(part.text)
             else:
-                occurrence = Occurrence(start, end, phrase.concept)
+                occurrence = Occurrence(start, end, phrase.mask)
                 by_language.setdefault(phrase.language, []).append(occurrence)
     return by_language

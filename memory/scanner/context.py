@@ -38,6 +38,7 @@ _QUOTED, _ANNOUNCED, _QUOTED_AND_ANNOUNCED = 0.75, 0.75, 0.4
 # The factor of an order not to do it, of a question about how something is done, and
 # of what somebody else is said to try.
 NEGATION_FACTOR, QUESTION_FACTOR, REPORT_FACTOR = 0.2, 0.55, 0.5
+TECHNICAL_FACTOR = 0.5
 
 
 class Quotations(NamedTuple):

@@ -35,11 +35,12 @@ _SIGNS64 = frozenset(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-"
 )
 _BASE64_MARKS = bytes(0x41 if code in _SIGNS64 else 0x20 for code in range(256))
-_BASE64_RUN, _BASE64_LINE = b"A" * 16, b"A" * 40
+# As expressions: `bytes.find` compares equal bytes again and again.
+_BASE64_RUN, _BASE64_LINE = re.compile(b"A" * 16), re.compile(b"A" * 40)
 _DASH_MARKS = bytes(0x41 if chr(code) in ".-/ _|?" else 0x20 for code in range(256))
-_DASH_RUN = b"A" * 24
+_DASH_RUN = re.compile(b"A" * 24)
 _ALNUM_MARKS = bytes(0x41 if chr(code).isalnum() else 0x20 for code in range(128)) * 2
-_BASE58_RUN = b"A" * 22
+_BASE58_RUN = re.compile(b"A" * 22)
 _SIGNS85 = b"!#$%&()*+-;<=>?@^_`{|}~"
 _MARKS85 = bytes(
     0x41 if code in _SIGNS85 or (code < 0x80 and chr(code).isalnum()) else 0x20
@@ -56,7 +57,9 @@ _HEX = re.compile(
     r"[2-7][0-9a-fA-F][ ,:]{0,2}(?:(?:[2-7][0-9a-fA-F]|0[aAdD9])[ ,:]{0,2}){7,}"
 )
 _HEX_MARKED = re.compile(r"(?:(?:0x|\\x)[0-9a-fA-F]{2}[ ,:]{0,2}){4,}")
-_NUMBERS = re.compile(r"[0-9][0-9a-fA-Fo ,:;]{15}")
+_SIGNS16 = b"0123456789abcdefABCDEFo ,:;"
+_NUMBER_MARKS = bytes(0x41 if code in _SIGNS16 else 0x20 for code in range(256))
+_NUMBER_RUN = re.compile(b"A" * 16)
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _ENTITY = re.compile(r"(?:&(?:#[0-9]{2,7}|#[xX][0-9a-fA-F]{2,6}|[a-zA-Z]{2,8});)+")
 _ONE_ESCAPE = re.compile(
@@ -124,10 +127,10 @@ def _marked(text: str, marks: bytes) -> bytes:
 
 def _long_runs(text: str, marked: bytes) -> Iterator[re.Match[str]]:
     """The matches of `_BASE64`, without trying it at every letter."""
-    place = marked.find(_BASE64_RUN)
-    while place >= 0 and (match := _BASE64.match(text, place)):
+    run = _BASE64_RUN.search(marked)
+    while run and (match := _BASE64.match(text, run.start())):
         yield match
-        place = marked.find(_BASE64_RUN, match.end())
+        run = _BASE64_RUN.search(marked, match.end())
 
 
 def _escapes_in_place(
@@ -218,16 +221,16 @@ def decode(view: View) -> Iterator[View]:
     text = view.text
     marked = _marked(text, _BASE64_MARKS)
     yield from _runs(view, _long_runs(text, marked), _from_base64, "base64")
-    if _BASE64_LINE in marked:
+    if _BASE64_LINE.search(marked):
         yield from _runs(view, _WRAPPED.finditer(text), _from_base64, "base64")
-    if _NUMBERS.search(text):
+    if _NUMBER_RUN.search(_marked(text, _NUMBER_MARKS)):
         yield from _runs(view, _HEX.finditer(text), _from_hex, "hex")
         yield from _runs(view, _BINARY.finditer(text), _from_binary, "binary")
         yield from _runs(view, _DECIMAL.finditer(text), _from_decimal, "decimal")
         yield from _runs(view, bases.OCTAL.finditer(text), bases.from_octal, "octal")
     yield from _prefixed_encodings(view)
     yield from _large_alphabets(view)
-    if _DASH_RUN in _marked(text, _DASH_MARKS):
+    if _DASH_RUN.search(_marked(text, _DASH_MARKS)):
         yield from _runs(view, _MORSE.finditer(text), _from_morse, "morse")
 
 
@@ -235,7 +238,7 @@ def _large_alphabets(view: View) -> Iterator[View]:
     """Encodings in 58 or 85 signs; the text holds a run of them, without a blank."""
     text = view.text
     signs = _marked(text, _MARKS85)
-    if _BASE58_RUN not in signs:
+    if not _BASE58_RUN.search(signs):
         return
     runs = _at_runs(bases.BASE85, text, signs, _BASE58_RUN)
     yield from _runs(view, runs, bases.from_base85, "base85")
@@ -244,17 +247,18 @@ def _large_alphabets(view: View) -> Iterator[View]:
 
 
 def _at_runs(
-    pattern: re.Pattern[str], text: str, marked: bytes, run: bytes
+    pattern: re.Pattern[str], text: str, marked: bytes, long_run: re.Pattern[bytes]
 ) -> Iterator[re.Match[str]]:
     """The matches at the beginnings of runs of marks, without a look at the rest."""
-    place = marked.find(run)
-    while place >= 0:
+    run = long_run.search(marked)
+    while run:
+        place = run.start()
         end = marked.find(b" ", place)
         end = end if end >= 0 else len(text)
         place += len(text[place:end]) - len(text[place:end].lstrip(_OPENING))
         if match := pattern.match(text, place):
             yield match
-        place = marked.find(run, end)
+        run = long_run.search(marked, end)
 
 
 def _prefixed_encodings(view: View) -> Iterator[View]:

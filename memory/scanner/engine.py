@@ -16,7 +16,7 @@ from memory.scanner import (
     scoring,
     secrets,
 )
-from memory.scanner.model import Finding, Hit, Mode, Verdict
+from memory.scanner.model import Finding, Hit, Level, Mode, Verdict
 from memory.scanner.similarity import SAME_FROM, signature, similarity
 from memory.scanner.views import View
 
@@ -55,9 +55,9 @@ def scan(
     points = scoring.score(scored)
     findings = [item.finding for item in scored]
     level = scoring.level(points, findings, scoring.limits(context))
-    # The review priority: the score, raised by the learned head.
+    # The priority in review: the score, raised by the learned head.
     risk = points
-    if points:
+    if level is not Level.CLEAN:
         share = _HEAD_SHARE * head.likelihood(text)
         risk = round(points + (1.0 - points) * share, 4)
     findings = findings[:MAX_FINDINGS]

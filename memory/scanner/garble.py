@@ -15,8 +15,8 @@ from memory.scanner.model import Hit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_RULE = registry.rule("role_play.garbled_order")
 _PROSE = re.compile(r"[A-Z][\w',-]*(?: [\w',-]+){5,40}")
-_MARKS: Final = "[]{}()\\^$|=<>*`;"
 _TORN = re.compile(
     r"[a-z][A-Z][a-z]|[\]})][(\[{A-Za-z]|[({\[\\][\[({\\]"
     r"|[a-z][\[({}\\^$=<>*|;\"!]+[A-Za-z]|\s[\]})>=*|\\^!]+(?=[A-Za-z\s])|[;:!?]\""
@@ -28,23 +28,23 @@ _ORDERS: Final = frozenset(
     "generate give illustrate instruct list make offer outline produce provide script "
     "suggest teach tell write".split()
 )
-_SHORTEST, _LONGEST, _LEAST = 20, 2_500, 4
-_NO_PROSE: Final = ("|", "#", "-", "*", "<", ">", "`", "{", "[")
+_LONGEST_ORDER: Final = 12
+_SHORTEST, _LONGEST, _MIN_SIGNS = 20, 2_500, 4
 
 
 def find(text: str) -> Iterator[Hit]:
     """A hit for each line that begins as an order and ends in garbled signs."""
-    if not any(mark in text for mark in _MARKS):
-        return
     place = 0
-    for line in text.splitlines(keepends=True):
-        start, place = place, place + len(line)
-        if len(line) <= _LONGEST and _is_garbled(line):
-            yield Hit(registry.rule("role_play.garbled_order"), start, place)
+    for line in text.split("\n"):
+        first_word = line.lstrip()[:_LONGEST_ORDER].partition(" ")[0]
+        is_order = first_word.lower() in _ORDERS and len(line) <= _LONGEST
+        if is_order and _is_garbled(line):
+            yield Hit(_RULE, place, place + len(line))
+        place += len(line) + 1
 
 
 def _is_garbled(line: str) -> bool:
-    if line.lstrip().startswith(_NO_PROSE) or "http" in line:
+    if "http" in line:
         return False
     line = _ENTITY.sub("", line).strip()
     prose = _PROSE.match(line)
@@ -54,6 +54,4 @@ def _is_garbled(line: str) -> bool:
     if len(rest) < _SHORTEST:
         return False
     unclosed = sum(abs(rest.count(first) - rest.count(last)) for first, last in _PAIRS)
-    return unclosed + len(_TORN.findall(rest)) >= _LEAST and (
-        prose.group().split(maxsplit=1)[0].lower() in _ORDERS
-    )
+    return unclosed + len(_TORN.findall(rest)) >= _MIN_SIGNS

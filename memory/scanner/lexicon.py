@@ -201,8 +201,8 @@ def phrases_in(words: Iterable[str]) -> int:
     """The bits of every phrase whose words are all present."""
     mask, present = 0, frozenset(words)
     for key in KEYS & present:
-        for rest, concepts in LEXICON.keys[key]:
-            if rest <= present:
+        for words_beside, concepts in LEXICON.keys[key]:
+            if words_beside <= present:
                 mask |= concepts
     return mask
 

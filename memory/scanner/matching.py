@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.scanner import (
@@ -15,7 +13,9 @@ from memory.scanner import (
     lexicon,
     registry,
     sentences,
+    word_lists,
 )
+from memory.scanner.expressions import Expressions
 from memory.scanner.model import Family, Hit, Rule
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 _NEGATION_REACH, _REPORT_REACH, _MAX_HITS = 6, 8, 120
 _APART = 400
-# Sentences that an expression may run across.
-_REACH = 3
 _ALL_BITS = -1
 
 
@@ -40,30 +38,6 @@ class _Alternative(NamedTuple):
 
     phrase: _Phrase
     needed: tuple[int, ...]
-
-
-class _Pattern(NamedTuple):
-    """One alternative of an expression, without its leading word boundary."""
-
-    pattern: re.Pattern[str]
-    starts_word: bool
-
-
-class _Expression(NamedTuple):
-    rule: Rule
-    first: int
-    second: int
-    patterns: tuple[_Pattern, ...]
-
-
-def _expression(rule: Rule) -> _Expression:
-    """Compile a rule. A leading boundary slows `re` down, so `_search` checks it."""
-    patterns = []
-    for expression in rule.expressions:
-        starts_word = expression.startswith(r"\b")
-        body = expression[2:] if starts_word else expression
-        patterns.append(_Pattern(re.compile(body, re.MULTILINE), starts_word))
-    return _Expression(rule, *gate.needs(rule), tuple(patterns))
 
 
 def _index() -> dict[int, tuple[_Alternative, ...]]:
@@ -80,10 +54,8 @@ def _index() -> dict[int, tuple[_Alternative, ...]]:
 
 _PHRASES = _index()
 _KEYS = sum(_PHRASES)
-_EXPRESSIONS = tuple(
-    _expression(rule)
-    for rule in registry.RULES
-    if rule.expressions and rule.family is not Family.SECRETS
+_EXPRESSIONS = Expressions(
+    rule for rule in registry.RULES if rule.family is not Family.SECRETS
 )
 _LINES = tuple(
     combinations.parse(rule, line)
@@ -93,6 +65,16 @@ _LINES = tuple(
 _COMBINATIONS = combinations.Combinations(line for line in _LINES if not line.is_wide)
 _WIDE = combinations.Combinations(line for line in _LINES if line.is_wide)
 _NEG = re.compile(f"[{re.escape(lexicon.LEXICON.classes['NEG'])}]")
+_NEGATED = re.compile(
+    r"\b(?:not|never|no|nobody|without|cannot|[a-z]{2,6}n't)\b[^.\n]{0,24}\Z"
+)
+_REACH = 32
+# Notes of changes to code use the words of attacks for other things.
+_CODE = re.compile(
+    r"[a-z0-9]_[a-z0-9]|[a-z]\(|\s--?[a-z]{2}|[a-z]/[a-z]|[-=]>|::|`|[{}]|==|!=|&&"
+    r"|\.(?:go|py|ts|js|json|md|sh)\b"
+)
+_TECHNICAL = 2
 _REPORTED = frozenset(lexicon.LEXICON.classes["IMPERSON"])
 _QUESTIONS = frozenset(lexicon.LEXICON.classes["QHOW"])
 
@@ -145,7 +127,6 @@ def _possible(mask: int) -> list[_Phrase]:
 
 
 def _raw_hits(text: str) -> Iterator[Hit]:
-    elsewhere = gate.literals_with_signs(text)
     masks = gate.masks(text)
     bounds = sentences.bounds(text) if concepts.is_unspaced(text) else []
     combined = _combined(text, masks, bounds)
@@ -160,8 +141,13 @@ def _raw_hits(text: str) -> Iterator[Hit]:
         for number, mask in enumerate(masks)
         if (phrases := _possible(mask))
     ]
-    spans = _spans([mask | elsewhere for mask in masks], text)
-    if not candidates and not spans and not combined:
+    for rule, match in _EXPRESSIONS.find(text):
+        start, end = match.span()
+        is_policy = rule.family is Family.POLICY
+        # An order not to do it is none.
+        if not is_policy or not _NEGATED.search(text, max(0, start - _REACH), start):
+            yield Hit(rule, start, end)
+    if not candidates and not combined:
         return
     bounds = bounds or sentences.bounds(text)
     for number, phrases in candidates:
@@ -170,9 +156,6 @@ def _raw_hits(text: str) -> Iterator[Hit]:
     for lines, first, last, languages in combined:
         start, end = bounds[first][0], bounds[last][1]
         yield from _combinations(text, start, end, lines, languages)
-    for expression, first, last in spans:
-        start, end = bounds[first][0], bounds[last][1]
-        yield from _search(expression, start, text[start:end])
 
 
 # Lines to look for from one sentence to another, read in some languages.
@@ -188,7 +171,7 @@ def _combined(
     for number, mask in enumerate(map(gate.concepts_in, masks)):
         unspaced: tuple[str, ...] = ()
         if bounds and concepts.is_unspaced(text[slice(*bounds[number])]):
-            unspaced = tuple(concepts.UNSPACED)
+            unspaced = tuple(word_lists.UNSPACED)
         if languages := (*_COMBINATIONS.languages(mask), *unspaced):
             rows.append((_COMBINATIONS, number, number, languages))
         if number and (languages := (*_WIDE.languages(before | mask), *unspaced)):
@@ -205,58 +188,19 @@ def _combinations(
     languages: tuple[str, ...],
 ) -> Iterator[Hit]:
     rules = set()
-    for match in combinations.find(text[start:end], languages, lines):
+    part = text[start:end]
+    is_technical = len(_CODE.findall(part)) >= _TECHNICAL
+    for match in combinations.find(part, languages, lines):
         # Several lines of a rule, or several languages, are the same evidence.
         if match.rule.id in rules:
             continue
         rules.add(match.rule.id)
-        # An order not to do it is none.
         if match.rule.negatable and match.is_negated:
             continue
         factor = context.REPORT_FACTOR if match.is_reported else 1.0
+        if is_technical and match.rule.family is not Family.POLICY:
+            factor *= context.TECHNICAL_FACTOR
         yield Hit(match.rule, start + match.start, start + match.end, factor)
-
-
-def _spans(masks: list[int], text: str) -> list[tuple[_Expression, int, int]]:
-    """Expressions to search with, each with its first and last sentence."""
-    candidates = [
-        expression
-        for expression in _open(reduce(or_, masks), _EXPRESSIONS)
-        if _may_match(expression.rule, text)
-    ]
-    if not candidates:
-        return []
-    spans: list[tuple[_Expression, int, int]] = []
-    last_seen: dict[str, int] = {}
-    final = len(masks) - 1
-    firsts = reduce(or_, (expression.first for expression in candidates))
-    for number in range(len(masks)):
-        mask = masks[number]
-        # A match that begins in a later sentence is found from that one.
-        if not mask & firsts and not any(e.second & mask for e in candidates):
-            continue
-        for later in masks[number + 1 : number + _REACH]:
-            mask |= later
-        for expression in _open(mask, candidates):
-            name = expression.rule.id
-            end = min(number + _REACH - 1, final)
-            place = last_seen.get(name)
-            if place is not None and spans[place][2] >= number:
-                spans[place] = (expression, spans[place][1], end)
-            else:
-                last_seen[name] = len(spans)
-                spans.append((expression, number, end))
-    return spans
-
-
-def _open(mask: int, expressions: Iterable[_Expression]) -> list[_Expression]:
-    """Expressions whose `needs` and `also` are both met by the mask."""
-    return [
-        expression
-        for expression in expressions
-        if expression.first & mask
-        and (not expression.second or expression.second & mask)
-    ]
 
 
 def _in_sentence(offset: int, part: str, phrases: Iterable[_Phrase]) -> Iterator[Hit]:
@@ -269,26 +213,6 @@ def _in_sentence(offset: int, part: str, phrases: Iterable[_Phrase]) -> Iterator
             start, end = places[first][0], places[last - 1][1]
             factor = _sentence_factor(phrase.rule, encoded.chars, first)
             yield Hit(phrase.rule, offset + start, offset + end, factor)
-
-
-def _may_match(rule: Rule, text: str) -> bool:
-    """Whether the text holds a literal of `contains`, without which nothing matches."""
-    if not rule.contains:
-        return True
-    for literal in rule.contains:  # noqa: SIM110  (a generator costs as much as it saves)
-        if literal in text:
-            return True
-    return False
-
-
-def _search(expression: _Expression, offset: int, part: str) -> Iterator[Hit]:
-    if not _may_match(expression.rule, part):
-        return
-    for pattern, starts_word in expression.patterns:
-        for match in pattern.finditer(part):
-            start = match.start()
-            if not (starts_word and start and part[start - 1].isalnum()):
-                yield Hit(expression.rule, offset + start, offset + match.end())
 
 
 def _sentence_factor(rule: Rule, chars: str, first: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -101,10 +101,8 @@ class Rule:
 
     `combinations` are concepts that stand together, in any language, see
     combinations.py; `phrases` are patterns over the concepts of lexicon.txt.
-    `expressions` are regular expressions over the folded text; one literal of `needs`
-    and one of `also` must be near before they are tried. Every match of an expression
-    contains one literal of `contains`, if any are given; they only save time, so they
-    are left out of the version. A rule with none of these is decided by code.
+    `expressions` are regular expressions over the folded text. A rule with none of
+    these is decided by code.
     """
 
     id: str
@@ -117,11 +115,8 @@ class Rule:
     combinations: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     expressions: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
     negatable: bool = True
     quotable: bool = True
-    contains: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any
 from memory.scanner.model import Family, Rule, Severity
 
 _FOLDER = Path(__file__).parent
-_LISTS = ("combinations", "phrases", "expressions", "needs", "also", "contains")
+_LISTS = ("combinations", "phrases", "expressions")
 
 
 def _rule(family: Family, row: dict[str, Any]) -> Rule:

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from operator import add
 from typing import TYPE_CHECKING
 
-from memory.scanner import concepts, segment
+from memory.scanner import segment, word_lists
 from memory.scanner.views import apart, by_line, limited
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ _BACKWARD_PAIRS = frozenset(_BACKWARD.values())
 @cache
 def _ordinary() -> frozenset[str]:
     """Words that are spelled as they should be; read when the first text is scanned."""
-    return segment.KNOWN_WORDS | concepts.vocabulary()
+    return segment.KNOWN_WORDS | word_lists.vocabulary()
 
 
 @cache
@@ -118,12 +118,12 @@ def undo(view: View, words: list[str], distinct: set[str]) -> Iterator[View]:
 
 def _neighbours(words: list[str]) -> set[tuple[str, str]]:
     """Two words in a row that are a known word together, or in reversed order."""
-    joined = [*map(add, words, words[1:])]
-    known_pairs = _pairs().intersection(joined)
+    pair_words = [*map(add, words, words[1:])]
+    known_pairs = _pairs().intersection(pair_words)
     if len(known_pairs) > _FEW_PAIRS:
-        places = {pair: place for place, pair in enumerate(joined)}
+        places = {pair: place for place, pair in enumerate(pair_words)}
     else:
-        places = {pair: joined.index(pair) for pair in known_pairs}
+        places = {pair: pair_words.index(pair) for pair in known_pairs}
     return {
         (words[place], words[place + 1])
         for place in map(places.__getitem__, known_pairs)
@@ -240,7 +240,7 @@ def _bare_hints() -> frozenset[str]:
 def _by_consonants(language: str) -> dict[str, str]:
     """The consonants of a word → the word; frequent and short ones come first."""
     table = dict(_SHORT_WORDS) if language == "en" else {}
-    words = sorted(sorted(concepts.vocabulary(language)), key=len)
+    words = sorted(sorted(word_lists.vocabulary(language)), key=len)
     if language == "en":
         words += sorted(segment.COMMON)
     for word in (*_FREQUENT, *words):

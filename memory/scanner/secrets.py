@@ -1,7 +1,7 @@
 """Check what the rules for secrets match: placeholders and wrong checksums are none.
 
-Our own instead of detect-secrets: this package uses the standard library only, must
-stay fast on every write, and needs spans; structure and checksums suffice here.
+Our own instead of detect-secrets: this package must stay fast on every write and needs
+spans; structure and checksums suffice here.
 Entropy alone holds nothing, and placeholders of documentation are no secrets.
 """
 
@@ -12,6 +12,7 @@ import zlib
 from typing import TYPE_CHECKING
 
 from memory.scanner import registry
+from memory.scanner.expressions import Expressions
 from memory.scanner.model import Family, Hit
 
 if TYPE_CHECKING:
@@ -29,10 +30,8 @@ _PLACEHOLDER = re.compile(
     r"\.\.\.|foobar|hunter2|insert|replace|fake",
     re.IGNORECASE,
 )
-_COMPILED = tuple(
-    (rule, re.compile("|".join(rule.expressions)))
-    for rule in registry.RULES
-    if rule.family is Family.SECRETS
+_EXPRESSIONS = Expressions(
+    rule for rule in registry.RULES if rule.family is Family.SECRETS
 )
 _LOCAL = re.compile(
     r"^(?:localhost|127\.|0\.0\.0\.0|::1|db$|postgres$|redis$|mysql$|mongo$|rabbitmq$|"
@@ -42,16 +41,9 @@ _LOCAL = re.compile(
 
 def find(view: View) -> Iterator[Hit]:
     """Yield secrets in a view; its upper and lower case must be the original's."""
-    text = view.text
-    for rule, pattern in _COMPILED:
-        for need in rule.needs:
-            if need in text:
-                break
-        else:
-            continue
-        for match in pattern.finditer(text):
-            if _is_real(rule.id, match):
-                yield Hit(rule, match.start(), match.end())
+    for rule, match in _EXPRESSIONS.find(view.text):
+        if _is_real(rule.id, match):
+            yield Hit(rule, match.start(), match.end())
 
 
 def _is_real(rule_id: str, match: re.Match[str]) -> bool:

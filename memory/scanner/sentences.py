@@ -48,7 +48,7 @@ SIGNS = frozenset({END, LINK, FILE, AT})
 _FILES = re.compile(r"\.(?:ssh|aws|env|netrc|kube|pem)\b")
 _WORD_CODES = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789'-@\0\1\2")
 _ASCII_TABLE = bytes(code if code in _WORD_CODES else 0x20 for code in range(256))
-_ASCII_WORDS = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
+_LOOSE = (b"--", b"-'", b"'-", b"''", b" -", b" '", b"- ", b"' ")
 _SIGNS_OR_WORDS = re.compile(rf"{_PLAIN_WORDS.pattern}|[{END}{LINK}{FILE}{AT}]")
 _MARKS = re.compile("[\u0900-\u0963\u0966-\u097f]")
 
@@ -66,22 +66,18 @@ def has_cjk(text: str) -> bool:
     return _HAS_CJK.search(beyond_ascii(text)) is not None
 
 
-def words(text: str) -> list[str]:
-    """The words of a folded text."""
-    return (_ASCII_WORDS if text.isascii() else _PLAIN_WORDS).findall(text)
-
-
 def tokens(text: str) -> list[str]:
-    """Words and signs in order; no positions, so it is cheap.
-
-    A token can be a word with loose hyphens around it; `words` takes them off.
-    """
+    """Words and signs in order; no positions, so it is cheap."""
     signed = _FILES.sub(f" {FILE} ", _BREAK.sub(f" {END} ", text))
     signed = signed.replace("://", f" {LINK} ").replace("@", f" {AT} ")
     beyond = set(beyond_ascii(signed))
     if any(char.isalnum() or _MARKS.match(char) for char in beyond):
         return _SIGNS_OR_WORDS.findall(signed)
-    return signed.encode("ascii", "replace").translate(_ASCII_TABLE).decode().split()
+    marked = f" {signed} ".encode("ascii", "replace").translate(_ASCII_TABLE)
+    # Hyphens and apostrophes belong to a word only inside it.
+    for loose in _LOOSE:
+        marked = marked.replace(loose, b"  ")
+    return marked.decode().split()
 
 
 def bounds(text: str) -> list[tuple[int, int]]:

@@ -9,12 +9,12 @@ import re
 import pytest
 
 from memory import scanner
-from memory.scanner import lexicon
+from memory.scanner import expressions, lexicon
 from tests.effort import effort
 
 SIZE = 64 * 1024
-# The longest repeat that a rule may ask for.
-LONGEST = 2000
+# The longest repeat that a rule may ask for where `re` matches it.
+LONGEST = 200
 SEEDS = {
     "comment": "<!-- ",
     "one_a_line": "''''''\n" * 4 + "1\n",
@@ -108,10 +108,12 @@ def test_the_longest_repeat_of_an_expression(expression: str, longest: float) ->
     assert longest_repeat(expression) == longest
 
 
-def test_rules_use_bounded_repeats_only() -> None:
+def test_what_backtracks_has_bounded_repeats() -> None:
     for rule in scanner.rules():
         for expression in rule.expressions:
-            assert longest_repeat(expression) <= LONGEST, rule.id
+            # RE2 matches the others in linear time.
+            if expressions._without_lookaround(expression) != expression:
+                assert longest_repeat(expression) <= LONGEST, rule.id
         for phrase in rule.phrases:
             gaps = [int(size) for size in re.findall(r"~(\d+)", phrase)]
             assert all(gap <= 14 for gap in gaps), rule.id
