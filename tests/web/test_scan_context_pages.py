@@ -55,7 +55,8 @@ def test_the_table_says_what_becomes_of_each_kind(world: World) -> None:
     text = text_of(world, "operator")
     for words in policy_table.KINDS.values():
         assert words in text
-    assert "1,881 texts held for a policy alone" in text
+    assert "0 of 1,881 texts held for a policy alone" in text
+    assert "at most 1.6" in text
     assert "Held for a person" in text
     assert '<select name="kind"' not in text
 

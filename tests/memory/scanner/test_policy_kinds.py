@@ -157,3 +157,11 @@ def test_only_what_policy_alone_holds_is_its_price() -> None:
     assert (price.texts, price.days, price.held) == (4, 2, 1)
     assert (price.by_kind[Kind.RETENTION], price.by_kind[Kind.MONEY]) == (1, 0)
     assert (price.per_thousand, price.per_day) == (250.0, 0.5)
+
+
+@pytest.mark.parametrize(("held", "most"), [(0, 3.0), (2, 6.3), (10, 17.0)])
+def test_the_bound_of_a_price_is_that_of_a_poisson_count(
+    held: int, most: float
+) -> None:
+    price = policy_kinds.Price(1000, 1, held, {})
+    assert price.most_per_thousand == pytest.approx(most, abs=0.05)
