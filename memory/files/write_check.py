@@ -23,7 +23,7 @@ from memory.scanner.changes import Change
 # The files that an agent reads together when it starts.
 TOGETHER: Final = (Tier.PERSONA, Tier.AGENT, Tier.CREW, Tier.PINS)
 # Of a crew with many agents, the files that were written last.
-MOST: Final = 12
+MAX_NEIGHBOURS: Final = 12
 
 
 def judge(
@@ -71,8 +71,8 @@ def _across(
     change: Change, final: str, neighbour: str, name: str, scan: changes.Scan
 ) -> Verdict | None:
     """Return the verdict on an attack that lies in both texts, None without one."""
-    for joined, seam in changes.beside(change, final, neighbour):
-        verdict = changes.judge(joined, scan, name)
+    for pair, seam in changes.pairs(change, final, neighbour):
+        verdict = changes.judge(pair, scan, name)
         if verdict.is_held and any(f.start < seam < f.end for f in verdict.findings):
             return verdict
     return None
@@ -91,7 +91,7 @@ def _neighbours(incoming: Incoming) -> Iterator[tuple[str, str]]:
         agent_id=None if incoming.place.tier is Tier.CREW else owner.agent_id,
     )
     store = paths.file_store()
-    for row in rows.order_by("-updated_at")[:MOST]:
+    for row in rows.order_by("-updated_at")[:MAX_NEIGHBOURS]:
         stored_file = store.read(paths.parts_of(row))
         if stored_file is not None:
             name = row.path.partition("/")[2]

@@ -29,7 +29,7 @@ WRITERS: Final[dict[str, str]] = {
     Writer.UNKNOWN: gettext_noop("nobody who signed in"),
 }
 # Why each of them moves the thresholds, or does not.
-_WHY: Final[dict[str, str]] = {
+_REASONS: Final[dict[str, str]] = {
     Origin.AGENT: gettext_noop("The scale of comparison."),
     Origin.TOOL: gettext_noop("What a tool call writes often repeats what it read."),
     Origin.WEB: gettext_noop("Anybody can write a page."),
@@ -59,30 +59,25 @@ class Row:
     suspicious: float
     held: float
 
-    @property
-    def is_moving(self) -> bool:
-        """Whether it moves a threshold."""
-        return bool(self.suspicious or self.held)
-
 
 def _words(part: str, value: str) -> str:
     table = {"origin": ORIGINS, "writer": WRITERS}.get(part, {})
     return gettext(table[value]) if value in table else value
 
 
-def _why(part: str, value: str) -> str:
+def _reason(part: str, value: str) -> str:
     if part == "tier":
         return gettext(_START if value in provenance.START_TIERS else _OTHER_TIER)
     if part == "writer" and value == Writer.OPERATOR:
         return gettext(_OPERATOR)
-    return gettext(_WHY.get(value, ""))
+    return gettext(_REASONS.get(value, ""))
 
 
 def _row(effect: Effect) -> Row:
-    part, value, suspicious, held = effect
+    part, value = effect.part, effect.value
     words = _words(part, value) or gettext("no tier")
-    why = _why(part, value) if value else ""
-    return Row(gettext(PARTS[part]), words, why, suspicious, held)
+    reason = _reason(part, value) if value else ""
+    return Row(gettext(PARTS[part]), words, reason, effect.suspicious, effect.held)
 
 
 def rows(context: Context) -> list[Row]:

@@ -26,11 +26,11 @@ KINDS: Final[dict[Kind, str]] = {
     Kind.SENDING: gettext_noop("Something sent to an address"),
     Kind.REQUESTS: gettext_noop("Other changes and approvals"),
 }
-OTHERS: Final = [
+NON_OPERATORS: Final = [
     origin for origin in Origin if origin not in (Origin.OPERATOR, Origin.PROMPT)
 ]
 TREATMENTS: Final[dict[Treatment, str]] = {
-    Treatment.KEPT: gettext_noop("kept"),
+    Treatment.CLEAN: gettext_noop("kept"),
     Treatment.MARKED: gettext_noop("marked suspicious"),
     Treatment.HELD: gettext_noop("held for a person"),
     Treatment.REFUSED: gettext_noop("refused"),
@@ -69,7 +69,7 @@ class Line:
     words: str
     rules: list[tuple[str, str]]
     operators: Cell
-    others: list[Cell]
+    non_operators: list[Cell]
     setting: str
     is_changed: bool
     options: list[tuple[str, str]]
@@ -104,19 +104,19 @@ def _treatments(
 def _cells(
     kind: Kind, origins: Sequence[Origin], modes: Mapping[str, str]
 ) -> list[Cell]:
-    """Return what becomes of a text, origins that are treated alike together."""
-    alike: dict[tuple[Treatment, Treatment], list[str]] = {}
+    """Return what becomes of a text, origins that are treated groups together."""
+    groups: dict[tuple[Treatment, Treatment], list[str]] = {}
     for origin in origins:
         name = gettext(context_words.ORIGINS[origin])
-        alike.setdefault(_treatments(kind, origin, modes), []).append(name)
+        groups.setdefault(_treatments(kind, origin, modes), []).append(name)
     return [
         Cell(
-            names if len(alike) > 1 else [],
+            names if len(groups) > 1 else [],
             usual,
             gettext(TREATMENTS[usual]),
             gettext(TREATMENTS[at_start]) if at_start is not usual else "",
         )
-        for (usual, at_start), names in alike.items()
+        for (usual, at_start), names in groups.items()
     ]
 
 
@@ -132,9 +132,9 @@ def _setting_words(mode: str) -> str:
 
 
 def lines(
-    saved: Mapping[str, str], draft: Mapping[str, str], held: Mapping[Kind, int]
+    saved: Mapping[str, str], draft: Mapping[str, str], held_counts: Mapping[Kind, int]
 ) -> list[Line]:
-    """Return every kind with its setting under a draft; ``held`` counts 30 days."""
+    """Return every kind with its setting under a draft; ``held_counts`` of 30 days."""
     modes = {**saved, **draft}
     result = []
     for kind, words in KINDS.items():
@@ -146,11 +146,11 @@ def lines(
                 gettext(words),
                 [(r, gettext(registry.rule(r).why)) for r in policy_kinds.RULES[kind]],
                 _cells(kind, [Origin.OPERATOR], modes)[0],
-                _cells(kind, OTHERS, modes),
+                _cells(kind, NON_OPERATORS, modes),
                 _setting_words(setting),
                 setting != _setting(kind, saved),
                 [(value, _setting_words(mode)) for value, mode in options],
-                held.get(kind, 0),
+                held_counts.get(kind, 0),
             )
         )
     return result

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Scan = Callable[[str], Verdict]
 
-NEAR: Final = 600
+REACH: Final = 600
 _GAP: Final = "\n"
 
 
@@ -67,18 +67,18 @@ def between(present: str, final: str) -> Change:
     """Return what a write changes that makes one text of another."""
     head = _common(present, final)
     tail = _common(present[head:][::-1], final[head:][::-1])
-    first = max(0, head - NEAR)
+    first = max(0, head - REACH)
     end = len(final) - tail
     return Change(
         before=final[first:head],
         added=final[head:end],
         removed=present[head : len(present) - tail],
-        after=final[end : end + NEAR],
+        after=final[end : end + REACH],
         start=first,
     )
 
 
-def beside(change: Change, final: str, neighbour: str) -> Iterator[tuple[Change, int]]:
+def pairs(change: Change, final: str, neighbour: str) -> Iterator[tuple[Change, int]]:
     """Yield the change with a text that is read before, or after, the changed one.
 
     Each with the place where the two texts meet. A change that is farther from the
@@ -86,28 +86,28 @@ def beside(change: Change, final: str, neighbour: str) -> Iterator[tuple[Change,
     """
     head = change.start + len(change.before)
     end = head + len(change.added)
-    if head < NEAR:
-        front = neighbour[-NEAR:] + _GAP
-        short = len(change.added) <= NEAR
+    if head < REACH:
+        front = neighbour[-REACH:] + _GAP
+        short = len(change.added) <= REACH
         yield (
             change._replace(
                 before=front + final[:head],
-                added=change.added[:NEAR],
-                removed=change.removed[:NEAR],
+                added=change.added[:REACH],
+                removed=change.removed[:REACH],
                 after=change.after if short else "",
                 start=-len(front),
             ),
             0,
         )
-    if len(final) - end < NEAR:
-        cut = max(0, len(change.added) - NEAR)
+    if len(final) - end < REACH:
+        skip = max(0, len(change.added) - REACH)
         yield (
             change._replace(
-                before="" if cut else change.before,
-                added=change.added[cut:],
-                removed=change.removed[-NEAR:],
-                after=final[end:] + _GAP + neighbour[:NEAR],
-                start=head + cut if cut else change.start,
+                before="" if skip else change.before,
+                added=change.added[skip:],
+                removed=change.removed[-REACH:],
+                after=final[end:] + _GAP + neighbour[:REACH],
+                start=head + skip if skip else change.start,
             ),
             len(final),
         )
@@ -139,7 +139,7 @@ def _touching(
     return [finding for finding in findings if touches(finding)]
 
 
-def _freed(change: Change, after: Verdict, earlier: Verdict) -> list[Finding]:
+def _heavier(change: Change, after: Verdict, earlier: Verdict) -> list[Finding]:
     """Return findings of the kept text that weigh more for what the write removed.
 
     "Never" before an order, for one.
@@ -156,7 +156,7 @@ def _freed(change: Change, after: Verdict, earlier: Verdict) -> list[Finding]:
     ]
 
 
-def _moved(finding: Finding, by: int) -> Finding:
+def _shift(finding: Finding, by: int) -> Finding:
     return replace(finding, start=finding.start + by, end=finding.end + by)
 
 
@@ -172,17 +172,17 @@ def judge(change: Change, scan: Scan, name: str = "") -> Verdict:
     fresh = _touching(verdict.findings, spans)
     if len(verdict.findings) >= MAX_FINDINGS:
         # Findings of the kept text may have taken the place of later ones.
-        alone = scan(change.added).findings
-        fresh += _touching((_moved(f, len(change.before)) for f in alone), spans)
+        own = scan(change.added).findings
+        fresh += _touching((_shift(f, len(change.before)) for f in own), spans)
     if verdict.is_held:
         verdict, fresh = _weighed(change, scan, verdict, fresh)
     if not fresh:
         level = Level.CLEAN.value
         return replace(verdict, verdict=level, score=0.0, risk=0.0, findings=())
     if verdict.is_held and name:
-        fresh = _named(change, verdict, fresh, name)
-    moved = (_moved(finding, change.start) for finding in fresh)
-    return replace(verdict, findings=tuple(moved))
+        fresh = _with_name(change, verdict, fresh, name)
+    places = (_shift(finding, change.start) for finding in fresh)
+    return replace(verdict, findings=tuple(places))
 
 
 def _weighed(
@@ -191,8 +191,8 @@ def _weighed(
     """Take out what the kept text is held for by itself: a person let that in."""
     earlier = scan(change.earlier)
     if change.removed:
-        known = set(fresh)
-        fresh += [f for f in _freed(change, verdict, earlier) if f not in known]
+        touched = set(fresh)
+        fresh += [f for f in _heavier(change, verdict, earlier) if f not in touched]
     if not earlier.is_held:
         # What was taken out may have stood between two halves.
         together = list(verdict.findings) if change.removed else []
@@ -217,14 +217,14 @@ def _limits(verdict: Verdict) -> Thresholds:
     return scoring.limits(verdict.context)
 
 
-def _named(
+def _with_name(
     change: Change, verdict: Verdict, fresh: list[Finding], name: str
 ) -> list[Finding]:
     """Say of findings that they hold only together with text that is there already."""
     first = len(change.before)
     last = first + len(change.added)
     inside = [f for f in fresh if first <= f.start and f.end <= last]
-    alone = scoring.level(_points(inside), inside, _limits(verdict))
-    if alone is Level.HELD:
+    level = scoring.level(_points(inside), inside, _limits(verdict))
+    if level is Level.HELD:
         return fresh
     return [replace(finding, completes=name) for finding in fresh]

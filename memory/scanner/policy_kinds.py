@@ -6,6 +6,7 @@ it does not ask whether a text is an attack, but whether somebody may say this a
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -61,7 +62,7 @@ ALL_OFF: Final = MappingProxyType(
 class Treatment(StrEnum):
     """What becomes of a text with one full finding of a kind and no other."""
 
-    KEPT = "kept"
+    CLEAN = "kept"
     MARKED = "marked"
     HELD = "held"
     REFUSED = "refused"
@@ -70,7 +71,7 @@ class Treatment(StrEnum):
 def treatment(kind: Kind, context: Context, modes: Mapping[str, str]) -> Treatment:
     """Return what the heaviest rule of a kind does by itself in a context."""
     if not context.judges_policy:
-        return Treatment.KEPT
+        return Treatment.CLEAN
     rules = [registry.rule(rule_id) for rule_id in RULES[kind]]
     active = [
         (rule.weight, modes.get(rule.id, Mode.HOLD.value))
@@ -78,14 +79,14 @@ def treatment(kind: Kind, context: Context, modes: Mapping[str, str]) -> Treatme
         if modes.get(rule.id) != Mode.OFF
     ]
     limits = scoring.limits(context)
-    counted = [weight for weight, mode in active if mode != Mode.OBSERVE]
+    weights = [weight for weight, mode in active if mode != Mode.OBSERVE]
     blocking = [weight for weight, mode in active if mode == Mode.BLOCK]
     if max(blocking, default=0.0) >= limits.suspicious:
         return Treatment.REFUSED
-    if max(counted, default=0.0) >= limits.held:
+    if max(weights, default=0.0) >= limits.held:
         return Treatment.HELD
     heaviest = max((weight for weight, _ in active), default=0.0)
-    return Treatment.MARKED if heaviest >= limits.suspicious else Treatment.KEPT
+    return Treatment.MARKED if heaviest >= limits.suspicious else Treatment.CLEAN
 
 
 # ── What it costs ────────────────────────────────────────────────────────────
@@ -109,14 +110,14 @@ class Price(NamedTuple):
         return self.held / self.days
 
     @property
-    def most_per_thousand(self) -> float:
+    def per_thousand_bound(self) -> float:
         """Held texts of 1,000 with 95 % certainty, at most.
 
         The bound of a Poisson count, as Wilson and Hilferty approximate it.
         """
         count = self.held + 1
-        most = count * (1 - 1 / (9 * count) + 1.645 / (3 * count**0.5)) ** 3
-        return 1000 * most / self.texts
+        bound = count * (1 - 1 / (9 * count) + 1.645 / (3 * math.sqrt(count))) ** 3
+        return 1000 * bound / self.texts
 
 
 def kinds_of(rules: Collection[str]) -> set[Kind]:
@@ -126,7 +127,7 @@ def kinds_of(rules: Collection[str]) -> set[Kind]:
 
 def price(texts: Iterable[str], days: int) -> Price:
     """Measure texts as agents' writes into their own memory."""
-    count, held, by_kind = 0, 0, dict.fromkeys(Kind, 0)
+    count, held_count, by_kind = 0, 0, dict.fromkeys(Kind, 0)
     for text in texts:
         count += 1
         verdict = engine.scan(text, source="agent", tier="AGENT")
@@ -135,10 +136,10 @@ def price(texts: Iterable[str], days: int) -> Price:
             continue
         if engine.scan(text, source="agent", tier="AGENT", modes=ALL_OFF).is_held:
             continue
-        held += 1
+        held_count += 1
         for kind in kinds:
             by_kind[kind] += 1
-    return Price(count, days, held, by_kind)
+    return Price(count, days, held_count, by_kind)
 
 
 # Measured by .ci/policy_price.py with the rules as they are: the demo's five weeks of

@@ -60,7 +60,7 @@ def test_the_readme_has_the_figures_of_the_page() -> None:
 
 def test_the_readme_has_the_moves_of_the_code() -> None:
     text = (Path(settings.BASE_DIR) / "memory" / "README.md").read_text()
-    assert f"{changes.NEAR} characters on either side" in text
+    assert f"{changes.REACH} characters on either side" in text
     parts = text[text.index("| Part | Values") : text.index("**A write is judged")]
     for values in (provenance.ORIGINS, provenance.WRITERS):
         for value, move in values.items():

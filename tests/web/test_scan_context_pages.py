@@ -42,7 +42,7 @@ def hold(world: World, text: str = POLITE, label: str = "pins.md") -> HeldFile:
     return HeldFile.objects.get(pk=caught.value.fields["held_id"])
 
 
-def tried(world: World, user: str = "operator", **fields: str) -> str:
+def attempt(world: World, user: str = "operator", **fields: str) -> str:
     """Return what the rule tester says about a text."""
     response = world.page(user).post(PATH, {"text": POLITE, "source": "tool", **fields})
     html = response.content.decode()
@@ -168,21 +168,21 @@ def test_the_api_answers_the_context(world: World) -> None:
 
 # ── The rule tester ──────────────────────────────────────────────────────────
 def test_a_text_is_tried_as_any_writer_into_any_tier(world: World) -> None:
-    assert "Held" in tried(world, tier="AGENT", writer="own")
-    assert "Clean" in tried(world, source="operator", tier="AGENT")
-    assert "Clean" in tried(world, source="tool", writer="operator")
-    strict = tried(world, source="web", tier="CREW", writer="unknown")
+    assert "Held" in attempt(world, tier="AGENT", writer="own")
+    assert "Clean" in attempt(world, source="operator", tier="AGENT")
+    assert "Clean" in attempt(world, source="tool", writer="operator")
+    strict = attempt(world, source="web", tier="CREW", writer="unknown")
     assert "fetched page, not authenticated; CREW; nobody who signed in" in strict
     assert "held from 0.61" in strict
     # As programs and old pages send it.
-    assert "no tier; an agent, into its own memory" in tried(world)
+    assert "no tier; an agent, into its own memory" in attempt(world)
 
 
 def test_the_policy_of_a_tier_is_tried_with_it(world: World) -> None:
     policy.save({"tier:pins": "block"}, by=world.actor("owner"))
-    assert "Refused" in tried(world, tier="pins")
-    assert "would wait for a person." in tried(world, tier="AGENT")
-    assert "unless its tier is set otherwise" in tried(world)
+    assert "Refused" in attempt(world, tier="pins")
+    assert "would wait for a person." in attempt(world, tier="AGENT")
+    assert "unless its tier is set otherwise" in attempt(world)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from memory.scanner.provenance import Origin, Writer
 # Faults that are named one by one.
 MOST_FAULTS: Final = 20
 # What may be said of a text beside its words, with the values that are known.
-KNOWN: Final[Mapping[str, Sequence[str]]] = {
+CHOICES: Final[Mapping[str, Sequence[str]]] = {
     "origin": [name for name in Origin if name != Origin.PROMPT],
     "tier": [tier.value for tier in Tier],
     # An agent that writes is meant to write its own.
@@ -47,8 +47,8 @@ def answer(verdict: Verdict, *, has_context: bool = True) -> dict[str, Any]:
 def _choice(fields: Mapping[str, Any], name: str) -> str | None:
     """Return an optional field; CommandError for a value that is not known."""
     value = fields.get(name)
-    if value is not None and (not isinstance(value, str) or value not in KNOWN[name]):
-        raise CommandError(f"{name} is not one of {', '.join(KNOWN[name])}.")
+    if value is not None and (not isinstance(value, str) or value not in CHOICES[name]):
+        raise CommandError(f"{name} is not one of {', '.join(CHOICES[name])}.")
     return value
 
 
@@ -81,7 +81,7 @@ def judge_line(line: str) -> dict[str, Any]:
         raise CommandError('is not {"id", "text"}.') from None
     if not isinstance(text, str):
         raise CommandError("text is not a string.")
-    has_context = any(row.get(field) is not None for field in KNOWN)
+    has_context = any(row.get(field) is not None for field in CHOICES)
     return {"id": name, **answer(judge(row, text), has_context=has_context)}
 
 
@@ -96,7 +96,7 @@ class Command(BaseCommand):
         parser.add_argument("file", nargs="?", default="-", metavar="FILE|-")
         parser.add_argument("--jsonl", action="store_true", dest="is_jsonl")
         parser.add_argument("--json", action="store_true", dest="as_json")
-        for name, values in KNOWN.items():
+        for name, values in CHOICES.items():
             parser.add_argument(
                 f"--{name}", help=f"of one text: {', '.join(values)}", metavar="NAME"
             )
@@ -127,9 +127,9 @@ class Command(BaseCommand):
             except CommandError as error:
                 faults.append(f"Line {number}: {error}")
         if faults:
-            shown = "\n".join(faults[:MOST_FAULTS])
+            listing = "\n".join(faults[:MOST_FAULTS])
             count = len(faults)
-            raise CommandError(f"{shown}\n{count} not scanned, every other line is.")
+            raise CommandError(f"{listing}\n{count} not scanned, every other line is.")
 
 
 def _lines(file: str) -> Iterator[str]:

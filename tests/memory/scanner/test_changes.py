@@ -19,7 +19,7 @@ CALM = "The parcel left Graz on time.\n"
 SCAN = partial(scanner.scan, source="tool", tier="AGENT")
 
 
-def judged(present: str, final: str) -> Verdict:
+def verdict_on(present: str, final: str) -> Verdict:
     return changes.judge(changes.between(present, final), SCAN, "AGENT.md")
 
 
@@ -38,18 +38,18 @@ def test_a_change_makes_one_text_of_the_other(present: str, final: str) -> None:
 def test_kept_text_is_read_only_near_the_change() -> None:
     far = CALM * 100
     change = changes.between(far, f"{far}New.")
-    assert (change.before, change.added) == (far[-changes.NEAR :], "New.")
+    assert (change.before, change.added) == (far[-changes.REACH :], "New.")
     change = changes.between(f"{far}{far}", f"{far}New.\n{far}")
-    assert len(change.before) == len(change.after) == changes.NEAR
+    assert len(change.before) == len(change.after) == changes.REACH
 
 
 def test_a_change_without_a_finding_of_its_own_is_clean() -> None:
-    verdict = judged(f"{ATTACK}\n", f"{ATTACK}\n{CALM}")
+    verdict = verdict_on(f"{ATTACK}\n", f"{ATTACK}\n{CALM}")
     assert (verdict.verdict, verdict.score, verdict.findings) == ("clean", 0.0, ())
 
 
 def test_an_attack_is_seen_in_a_file_that_has_one() -> None:
-    verdict = judged(f"{ATTACK}\n", f"{ATTACK}\n{CALM}{ATTACK}")
+    verdict = verdict_on(f"{ATTACK}\n", f"{ATTACK}\n{CALM}{ATTACK}")
     start = len(f"{ATTACK}\n{CALM}")
     assert verdict.is_held
     assert all(finding.start >= start for finding in verdict.findings)
@@ -59,10 +59,10 @@ def test_what_kept_an_order_harmless_may_not_be_taken_away() -> None:
     order = ATTACK[0].lower() + ATTACK[1:]
     present = f"Never do what follows: do not {order}\n"
     assert not scanner.scan(present, source="tool").is_held
-    verdict = judged(present, f"{order}\n")
+    verdict = verdict_on(present, f"{order}\n")
     assert changes.between(present, f"{order}\n").added == ""
     assert verdict.is_held
-    assert judged(f"{order}\n{CALM}", f"{order}\n").verdict == Level.CLEAN
+    assert verdict_on(f"{order}\n{CALM}", f"{order}\n").verdict == Level.CLEAN
 
 
 def test_halves_that_a_removal_joins_are_held() -> None:
@@ -70,7 +70,7 @@ def test_halves_that_a_removal_joins_are_held() -> None:
     gap = f"letters. {CALM * 40} We sort the "
     present = f"{first}{gap}{second}"
     assert not scanner.scan(present, source="tool").is_held
-    verdict = judged(present, f"{first}{second}")
+    verdict = verdict_on(present, f"{first}{second}")
     assert verdict.is_held
     assert verdict.findings
 
@@ -84,9 +84,9 @@ def test_the_list_of_findings_may_be_full_of_kept_ones(
     def scan(text: str) -> Verdict:
         verdict = SCAN(text)
         # As the engine cuts a longer list.
-        cut = verdict.findings[:1]
+        findings = verdict.findings[:1]
         return Verdict(
-            verdict.verdict, verdict.score, verdict.risk, cut, "", verdict.context
+            verdict.verdict, verdict.score, verdict.risk, findings, "", verdict.context
         )
 
     change = changes.between(calm, f"{calm}{ATTACK}")
@@ -103,7 +103,7 @@ def test_any_change_of_64_kib_costs_about_two_scans(unit: str) -> None:
     other = "".join(line for pair in zip(lines, lines, strict=True) for line in pair)
     started = time.process_time()
     scanner.scan(other, source="tool")
-    alone = time.process_time() - started
+    seconds = time.process_time() - started
     started = time.process_time()
-    judged(text, f"x{other}y")
-    assert time.process_time() - started < 4 * alone + 0.5
+    verdict_on(text, f"x{other}y")
+    assert time.process_time() - started < 4 * seconds + 0.5

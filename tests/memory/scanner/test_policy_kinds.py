@@ -46,7 +46,7 @@ CALM = [
     "The payee of the monthly transfer is the landlord.",
     "Please check which permissions the folder has.",
 ]
-OTHERS = [origin for origin in Origin if origin not in ("operator", "prompt")]
+NON_OPERATORS = [origin for origin in Origin if origin not in ("operator", "prompt")]
 
 
 def test_each_rule_of_the_family_is_of_one_kind() -> None:
@@ -56,7 +56,7 @@ def test_each_rule_of_the_family_is_of_one_kind() -> None:
     assert sorted(ids) == sorted(family) == sorted(policy_kinds.ALL_OFF)
 
 
-@pytest.mark.parametrize("origin", [*OTHERS, None, "agent_extracted", "moon"])
+@pytest.mark.parametrize("origin", [*NON_OPERATORS, None, "agent_extracted", "moon"])
 @pytest.mark.parametrize("text", POLITE.values())
 def test_a_polite_instruction_is_held_from_everybody_else(
     text: str, origin: str | None
@@ -115,9 +115,13 @@ def test_a_cell_is_true_of_every_rule_of_its_kind(kind: Kind, mode: Mode) -> Non
         modes = dict.fromkeys(RULES[kind], mode.value)
         stated = policy_kinds.treatment(kind, context, modes)
         for rule_id in RULES[kind]:
-            alone = {rule.id: "off" for rule in registry.rules()} | {rule_id: mode}
+            modes_of_one = {rule.id: "off" for rule in registry.rules()} | {
+                rule_id: mode
+            }
             rule = registry.rule(rule_id)
-            verdict = scanner.scan(rule.fires, source=origin, tier="AGENT", modes=alone)
+            verdict = scanner.scan(
+                rule.fires, source=origin, tier="AGENT", modes=modes_of_one
+            )
             actual = Treatment(treatments[verdict.verdict])
             if verdict.is_blocked:
                 actual = Treatment.REFUSED
@@ -159,9 +163,9 @@ def test_only_what_policy_alone_holds_is_its_price() -> None:
     assert (price.per_thousand, price.per_day) == (250.0, 0.5)
 
 
-@pytest.mark.parametrize(("held", "most"), [(0, 3.0), (2, 6.3), (10, 17.0)])
+@pytest.mark.parametrize(("held_count", "bound"), [(0, 3.0), (2, 6.3), (10, 17.0)])
 def test_the_bound_of_a_price_is_that_of_a_poisson_count(
-    held: int, most: float
+    held_count: int, bound: float
 ) -> None:
-    price = policy_kinds.Price(1000, 1, held, {})
-    assert price.most_per_thousand == pytest.approx(most, abs=0.05)
+    price = policy_kinds.Price(1000, 1, held_count, {})
+    assert price.per_thousand_bound == pytest.approx(bound, abs=0.05)

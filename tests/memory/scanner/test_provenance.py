@@ -13,7 +13,7 @@ from memory.scanner.provenance import ORIGINS, WRITERS, Context, Origin, Writer
 from memory.workspace_settings import declarations
 
 
-def held(origin: str, tier: str | None = None, writer: str | None = None) -> float:
+def threshold(origin: str, tier: str | None = None, writer: str | None = None) -> float:
     return provenance.context(origin, tier, writer).held
 
 
@@ -25,10 +25,14 @@ def test_every_source_of_the_product_has_an_origin() -> None:
 
 
 def test_of_tier_and_writer_the_stricter_counts() -> None:
-    assert held("agent") == 0.72
-    assert held("agent", "CREW") == held("agent", None, "teammate") == 0.68
-    assert held("agent", "CREW", "teammate") == held("agent", "CREW", "unknown") == 0.68
-    assert held("web", "pins", "unknown") == 0.61
+    assert threshold("agent") == 0.72
+    assert threshold("agent", "CREW") == threshold("agent", None, "teammate") == 0.68
+    assert (
+        threshold("agent", "CREW", "teammate")
+        == threshold("agent", "CREW", "unknown")
+        == 0.68
+    )
+    assert threshold("web", "pins", "unknown") == 0.61
     unknown = provenance.context("disk", "AGENT", "unknown")
     assert (unknown.suspicious, unknown.held) == (0.35, 0.68)
 
