@@ -26,7 +26,7 @@ from memory.installation import bodies
 from memory.integrations import selftest_runs
 from memory.jobs import queues, registry
 from memory.jobs.registry import Job
-from memory.review import rescan_job
+from memory.review import proposal_job, rescan_job
 
 MINUTE: Final = timedelta(minutes=1)
 HOUR: Final = timedelta(hours=1)
@@ -120,6 +120,9 @@ JOBS: Final = (
     Job("requests_forgotten", gettext_noop("Forget unconfirmed requests"),
         gettext_noop("nightly, after 2 days"),
         gdpr.tasks.forget_requests, night=64, house_wide=True),
+    Job("scanner_proposals", gettext_noop("Proposals for the scanner"),
+        gettext_noop("nightly, from reviewers’ decisions"),
+        proposal_job.run, night=65, lines=proposal_job.lines),
     Job("letters", gettext_noop("Letters and addresses after their days"),
         gettext_noop("nightly, after their days"),
         gdpr.tasks.erase_letters, night=66),

@@ -1,9 +1,10 @@
-"""What first questions need, loaded while the web server answers already.
+"""What first writes and questions need, loaded while the web server answers already.
 
-First the embedder. Then, on SQLite, the words and vectors of workspaces of at least
-``MIN_ENTRIES``: those whose keys were used last first, then the larger ones, each as
-long as it fits beside those before it within ``CREWSHIP_WORD_INDEX_MB`` and
-``CREWSHIP_VECTOR_MEMORY_MB``. A question meanwhile waits for the same load.
+First the scanner's word lists and the embedder. Then, on SQLite, the words and vectors
+of workspaces of at least ``MIN_ENTRIES``: those whose keys were used last first, then
+the larger ones, each as long as it fits beside those before it within
+``CREWSHIP_WORD_INDEX_MB`` and ``CREWSHIP_VECTOR_MEMORY_MB``. A question meanwhile waits
+for the same load.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from episodic.index import engine
 from episodic.vectors.base import VectorScope
 from episodic.vectors.matrix import bytes_of
 from episodic.vectors.scan import ScanIndex
+from memory import scanner
 from memory.models import AgentKey, ChainHead, OperatorKey
 from memory.word_index.cache import indexes
 
@@ -49,8 +51,9 @@ def start(then: Callable[[], None]) -> threading.Thread:
 
 
 def run() -> None:
-    """Load the embedder and the workspaces."""
+    """Load the word lists, the embedder and the workspaces."""
     try:
+        scanner.load_word_lists()
         load_workspaces(_dim())
     except Exception as error:  # noqa: BLE001  (a question loads what it needs itself)
         log.warning("workspaces_not_loaded", error=type(error).__name__)

@@ -24,6 +24,8 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "memory.Clearance": ("cleared_at", "held_id"),
     "memory.BlockedSource": ("blocked_at", "source", "held_id"),
     "memory.KnownAttack": ("confirmed_at", "held_id"),
+    "memory.ReviewLabel": ("label", "decided_at", "held_id"),
+    "memory.ScannerProposal": ("kind", "state", "decided_at"),
     "memory.PriorityChange": ("entry_id", "previous", "priority", "set_at"),
     "memory.ImportLine": ("import_id", "number", "created_at"),
     "memory.IdempotencyRecord": ("created_at",),

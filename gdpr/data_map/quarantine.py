@@ -9,9 +9,17 @@ from django.utils.translation import gettext_noop
 
 from gdpr.data_map.base import Person
 from gdpr.data_map.memory_files import redactor
-from gdpr.data_map.table_holder import Table, TableHolder
+from gdpr.data_map.table_holder import Rule, Table, TableHolder
 from memory.files import erasure
-from memory.models import BlockedSource, Clearance, HeldFile, HeldRecord, KnownAttack
+from memory.models import (
+    BlockedSource,
+    Clearance,
+    HeldFile,
+    HeldRecord,
+    KnownAttack,
+    ReviewLabel,
+    ScannerProposal,
+)
 
 
 class _Quarantine(TableHolder):
@@ -50,4 +58,14 @@ QUARANTINE: Final = _Quarantine(
     Table(model=Clearance, labels=("cleared_by",), at="cleared_at"),
     Table(model=KnownAttack, labels=("confirmed_by",), at="confirmed_at"),
     Table(model=BlockedSource, labels=("blocked_by",), at="blocked_at"),
+    # Neither has words of a held text: they refer to it and go with it.
+    Table(model=ReviewLabel, labels=("decided_by",), at="decided_at"),
+    Table(
+        model=ScannerProposal,
+        words=("reason",),
+        labels=("decided_by",),
+        rule=Rule.MASKED,
+        at="proposed_at",
+        why=gettext_noop("The reason names the person; what was decided has to stay."),
+    ),
 )

@@ -17,6 +17,8 @@ from memory.models import (
     KnownAttack,
     MemoryFile,
     MemoryVersion,
+    ReviewLabel,
+    ScannerProposal,
 )
 
 WITH_HELD: tuple[str, ...] = ("workspace", "held")
@@ -86,7 +88,7 @@ class HeldFileRelated(rows.ReadOnly):
 
     @admin.display(description="held file")
     def held_link(
-        self, row: Clearance | BlockedSource | KnownAttack
+        self, row: Clearance | BlockedSource | KnownAttack | ReviewLabel
     ) -> str | SafeString:
         return rows.link(row.held, row.held_id)
 
@@ -113,3 +115,21 @@ class AttackRows(HeldFileRelated):
 
     list_display = ("id", "held_link", "confirmed_by", "confirmed_at", "workspace")
     exclude = ("signature",)
+
+
+@admin.register(ReviewLabel)
+class LabelRows(HeldFileRelated):
+    """What decisions said of held texts."""
+
+    list_display = ("id", "held_link", "label", "decided_by", "decided_at", "workspace")
+
+
+@admin.register(ScannerProposal)
+class ProposalRows(rows.ReadOnly):
+    """Changes of the scanner that decisions spoke for."""
+
+    list_display = ("id", "kind", "before", "after", "state", "decided_by", "workspace")
+    list_filter = ("workspace", "kind", "state")
+    list_select_related = ("workspace",)
+    raw_id_fields = ("held",)
+    exclude = ("subject",)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from django.http import StreamingHttpResponse
 from ninja import Query, Router
 
 from memory.api import quarantine_schemas as schemas
@@ -14,6 +15,7 @@ from memory.api.shapes import annotated
 from memory.models import HeldFile
 from memory.review import decide as review
 from memory.review import detail as review_detail
+from memory.review import labels
 from memory.review import preview as review_preview
 from memory.review import queue as review_queue
 from memory.review import rescan as review_rescan
@@ -91,6 +93,16 @@ def rescan(request: ApiRequest, data: schemas.RescanIn | None = None) -> Rescan:
     """Scan stored files with the current rules and hold those that no longer pass."""
     params = data or schemas.RescanIn()
     return review_rescan.rescan(request.auth, after=params.after, limit=params.limit)
+
+
+@router.get("/labels", operation_id="export_labels")
+def export_labels(request: ApiRequest) -> StreamingHttpResponse:
+    """Export what was decided about each text, with the text, as JSON lines."""
+    content = labels.export(request.auth)
+    answer = StreamingHttpResponse(content.lines, content_type=labels.CONTENT_TYPE)
+    answer["Content-Disposition"] = f'attachment; filename="{labels.FILE_NAME}"'
+    answer["Cache-Control"] = "no-store"
+    return answer
 
 
 @router.get("/{held_id}", response=schemas.HeldOut, operation_id="get_quarantine")

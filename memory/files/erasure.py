@@ -24,6 +24,8 @@ from memory.models import (
     KnownAttack,
     MemoryFile,
     MemoryVersion,
+    ReviewLabel,
+    ScannerProposal,
 )
 from memory.rules import errors
 from memory.stored_files.store import RawFile, RootLost, Store, digest
@@ -235,7 +237,7 @@ def _empty(row: HeldFile) -> None:
     row.findings, row.outcome = [], {}
     row.written_by = row.claimed_by = row.decided_by = ""
     row.save()
-    for model in (Clearance, KnownAttack, HeldRecord):
+    for model in (Clearance, KnownAttack, HeldRecord, ReviewLabel, ScannerProposal):
         model.objects.filter(held=row).delete()
 
 
@@ -262,8 +264,10 @@ def _mask_held(row: HeldFile, pen: Redactor) -> None:
         row.sha256 = digest(text.encode())
         row.fingerprint = scanner.fingerprint(text)
         row.signature = scanner.signature(text)
-        # The clearance and the confirmed attack were about the former text.
+        # The clearance, what is proposed and the confirmed attack were about the
+        # former text.
         Clearance.objects.filter(held=row).delete()
+        ScannerProposal.objects.filter(held=row).delete()
         KnownAttack.objects.filter(held=row).update(signature=row.signature)
         verdict = scanner.scan(text, source=row.source, tier=row.tier)
         row.findings = [asdict(finding) for finding in verdict.findings]

@@ -6,7 +6,6 @@ in the journal. For each rule it is counted how often people agreed with it.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -15,7 +14,8 @@ from django.db import transaction
 
 from memory import workspace_settings
 from memory.files import quarantine
-from memory.models import HeldFile, HeldState, Workspace
+from memory.files.agreement import NONE, Agreement, agreement
+from memory.models import Workspace
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Tier
@@ -27,34 +27,26 @@ from memory.workspace_settings import declarations
 MODES: Final = declarations.MODES
 DEFAULT: Final = declarations.DEFAULT_MODE
 SOURCES: Final = declarations.SOURCES
-MAX_DECISIONS: Final = 5_000
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """How people decided about texts in which a rule matched."""
-
-    confirmed: int
-    released: int
-
-    @property
-    def decided(self) -> int:
-        """The number of decisions about texts in which the rule matched."""
-        return self.confirmed + self.released
-
-    @property
-    def precision(self) -> int | None:
-        """The share that people confirmed, in percent; None without decisions."""
-        return round(100 * self.confirmed / self.decided) if self.decided else None
 
 
 @dataclass(frozen=True, slots=True)
 class RuleCard:
-    """A rule as the rule tester lists it."""
+    """A rule as the rule tester lists it; ``weight`` is what it counts here."""
 
     rule: Rule
     mode: str
     agreement: Agreement
+    weight: float
+
+    @property
+    def is_lowered(self) -> bool:
+        """Whether it counts less here than it was shipped with."""
+        return self.weight < self.rule.weight
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether it runs differently here than it was shipped."""
+        return self.is_lowered or self.mode != DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,36 +95,17 @@ def rule(rule_id: str) -> Rule:
     return match
 
 
-def agreement(actor: Actor) -> dict[str, Agreement]:
-    """Return, by rule, how often people confirmed what it held and how often not.
-
-    Discarded and redacted texts count for every rule that matched in them, released
-    texts against. Only the newest decisions count.
-    """
-    actor.require("scanner.read")
-    decisions = HeldFile.objects.filter(
-        workspace_id=actor.workspace_id, decided_at__isnull=False
-    )
-    decisions = decisions.exclude(state=HeldState.HELD).order_by("-decided_at")
-    rows = decisions.values_list("state", "findings")[:MAX_DECISIONS]
-    confirmed: dict[str, int] = defaultdict(int)
-    released: dict[str, int] = defaultdict(int)
-    # In chunks: a text may have many findings.
-    for state, findings in rows.iterator(chunk_size=100):
-        tally = released if state == HeldState.RELEASED else confirmed
-        for name in {finding["rule"] for finding in findings}:
-            tally[name] += 1
-    names = confirmed.keys() | released.keys()
-    return {name: Agreement(confirmed[name], released[name]) for name in names}
-
-
 def cards(actor: Actor) -> list[RuleCard]:
     """Return every rule with its mode and agreement in this workspace."""
     agreements = agreement(actor)
-    modes = quarantine.rule_modes(actor.workspace_id)
-    none = Agreement(0, 0)
+    policy = quarantine.policy(actor.workspace_id)
     return [
-        RuleCard(item, modes.get(item.id, DEFAULT), agreements.get(item.id, none))
+        RuleCard(
+            item,
+            policy.modes.get(item.id, DEFAULT),
+            agreements.get(item.id, NONE),
+            policy.weights.get(item.id, item.weight),
+        )
         for item in registry.rules()
     ]
 

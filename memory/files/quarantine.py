@@ -7,9 +7,10 @@ confirmed attacks by their signature.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final, Protocol
 
 from django.db import transaction
@@ -17,11 +18,11 @@ from django.db.models import F
 from django.utils import timezone
 
 from memory import scanner, workspace_settings
+from memory.files import clearances
 from memory.files.paths import Owner
 from memory.journal import append as journal
 from memory.models import (
     BlockedSource,
-    Clearance,
     HeldFile,
     HeldState,
     KnownAttack,
@@ -122,12 +123,11 @@ class Incoming:
 
     def scan(self, text: str, workspace_policy: Policy) -> Verdict:
         """Scan a text as one of this writer, from this source, for this place."""
-        return scanner.scan(
+        return workspace_policy.scan(
             text,
             source=self.source,
             tier=self.place.tier.value,
             writer=self.writer,
-            modes=workspace_policy.modes,
         )
 
 
@@ -162,12 +162,27 @@ def rule_modes(workspace_id: str) -> dict[str, str]:
 class Policy:
     """A workspace's scanner settings and confirmed attacks, for many texts.
 
-    ``modes`` are those of single rules, ``actions`` those for tiers and sources.
+    ``modes`` and ``weights`` are those of single rules that differ from the shipped
+    ones, ``actions`` those for tiers and sources.
     """
 
     modes: Mapping[str, str]
     actions: Mapping[str, str]
     attacks: tuple[str, ...]
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+    def scan(
+        self, text: str, *, source: str, tier: str, writer: str | None = None
+    ) -> Verdict:
+        """Return the verdict of the rules as they are set here."""
+        return scanner.scan(
+            text,
+            source=source,
+            tier=tier,
+            writer=writer,
+            modes=self.modes,
+            weights=self.weights,
+        )
 
     def action_for(self, tier: str, source: str) -> str:
         """Return what happens to a held verdict; a source's action beats the tier's."""
@@ -191,22 +206,10 @@ def policy(workspace_id: str) -> Policy:
     attacks = KnownAttack.objects.filter(workspace_id=workspace_id)
     signatures = attacks.values_list("signature", flat=True)[:KNOWN_ATTACKS]
     rules, actions = declarations.SCANNER_RULES, declarations.SCANNER_POLICY
-    values = workspace_settings.values(workspace_id, (rules, actions))
-    return Policy(values[rules.name], values[actions.name], tuple(signatures))
-
-
-def is_cleared(workspace_id: str, text: str) -> bool:
-    """Whether a person cleared this text for good.
-
-    The fingerprint ignores invisible characters, and a person cleared only what was
-    visible: a text with hidden characters is cleared only when the bytes are the same.
-    """
-    rows = Clearance.objects.filter(
-        workspace_id=workspace_id, fingerprint=scanner.fingerprint(text)
-    )
-    if scanner.has_unseen(text):
-        rows = rows.filter(held__sha256=digest(text.encode("utf-8", "replace")))
-    return rows.exists()
+    lowered = declarations.SCANNER_WEIGHTS
+    values = workspace_settings.values(workspace_id, (rules, lowered, actions))
+    weights = {rule: float(text) for rule, text in values[lowered.name].items()}
+    return Policy(values[rules.name], values[actions.name], tuple(signatures), weights)
 
 
 def is_blocked(incoming: Incoming) -> bool:
@@ -233,16 +236,23 @@ def judge(
     already is judged by ``write_check``.
     """
     workspace_policy = workspace_policy or policy(incoming.owner.workspace_id)
-    verdict = incoming.scan(text, workspace_policy)
-    return action_of(incoming, text, verdict, workspace_policy)
+    scan = partial(incoming.scan, workspace_policy=workspace_policy)
+    return action_of(incoming, text, scan, workspace_policy)
 
 
 def action_of(
-    incoming: Incoming, text: str, verdict: Verdict, workspace_policy: Policy
+    incoming: Incoming,
+    text: str,
+    scan: Callable[[str], Verdict],
+    workspace_policy: Policy,
 ) -> Judgement:
-    """Return what the workspace's policy makes of a verdict on a text."""
-    is_suspect = verdict.is_held or workspace_policy.resembles_known(text)
-    if not is_suspect or is_cleared(incoming.owner.workspace_id, text):
+    """Return what the workspace's policy makes of what a scan says of a text."""
+    workspace_id, verdict = incoming.owner.workspace_id, scan(text)
+    is_known = workspace_policy.resembles_known(text)
+    is_suspect = verdict.is_held or is_known
+    if not is_suspect or clearances.is_cleared(workspace_id, text):
+        return Judgement("allow", "", verdict)
+    if not is_known and clearances.passes_without(workspace_id, text, scan):
         return Judgement("allow", "", verdict)
     if verdict.is_blocked:
         return Judgement("block", _strongest_reason(verdict), verdict)

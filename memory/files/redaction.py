@@ -93,12 +93,8 @@ class Standard:
 
     def scan(self, text: str) -> Verdict:
         """Scan a text by rules alone."""
-        return scanner.scan(
-            text,
-            source=self.source,
-            tier=self.tier,
-            writer=self.writer,
-            modes=self.policy.modes,
+        return self.policy.scan(
+            text, source=self.source, tier=self.tier, writer=self.writer
         )
 
 

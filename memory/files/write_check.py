@@ -31,14 +31,23 @@ def judge(
 ) -> Judgement:
     """Judge a write that makes one text of another; places are in the new text."""
     policy = policy or quarantine.policy(incoming.owner.workspace_id)
+    before = final[: len(final) - len(incoming.text)]
+
+    def scan(text: str) -> Verdict:
+        verdict = _verdict(incoming, present, before + text, policy)
+        return _fitted(verdict, len(before), len(text))
+
+    return quarantine.action_of(incoming, incoming.text, scan, policy)
+
+
+def _verdict(incoming: Incoming, present: str, final: str, policy: Policy) -> Verdict:
+    """Return the verdict on a write, with its places in the whole text."""
     scan = partial(incoming.scan, workspace_policy=policy)
     change = changes.between(present, final)
     verdict = changes.judge(change, scan, incoming.place.label)
-    if not verdict.is_held and incoming.place.tier in TOGETHER:
-        verdict = _with_neighbours(incoming, change, final, scan) or verdict
-    judgement = quarantine.action_of(incoming, incoming.text, verdict, policy)
-    before = len(final) - len(incoming.text)
-    return replace(judgement, verdict=_fitted(verdict, before, len(incoming.text)))
+    if verdict.is_held or incoming.place.tier not in TOGETHER:
+        return verdict
+    return _with_neighbours(incoming, change, final, scan) or verdict
 
 
 def judge_after(
@@ -48,13 +57,14 @@ def judge_after(
 
     It is not held for what it says alone.
     """
-    scan = partial(incoming.scan, workspace_policy=policy)
-    change = changes.between("", incoming.text)
-    verdict = _across(change, incoming.text, earlier, name, scan)
-    if verdict is None:
-        return Judgement("allow", "", scan(""))
-    judgement = quarantine.action_of(incoming, incoming.text, verdict, policy)
-    return replace(judgement, verdict=_fitted(verdict, 0, len(incoming.text)))
+    scan_alone = partial(incoming.scan, workspace_policy=policy)
+
+    def scan(text: str) -> Verdict:
+        change = changes.between("", text)
+        verdict = _across(change, text, earlier, name, scan_alone)
+        return _fitted(verdict or scan_alone(""), 0, len(text))
+
+    return quarantine.action_of(incoming, incoming.text, scan, policy)
 
 
 def _with_neighbours(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from memory import scanner
 from memory.files import (
+    clearances,
     commit,
     paths,
     quarantine,
@@ -166,7 +167,7 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         raise WriteRefused(
             why=gettext("this writer is blocked until an operator lifts it.")
         )
-    if quarantine.is_cleared(request.owner.workspace_id, request.text):
+    if clearances.is_cleared(request.owner.workspace_id, request.text):
         return final
     judgement = write_check.judge(incoming, current, final)
     if judgement.action == "allow":

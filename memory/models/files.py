@@ -196,11 +196,25 @@ class HeldFile(models.Model):
         return f"{self.id} {self.label}"
 
 
+class Cleared(models.TextChoices):
+    """What a fingerprint that was allowed is of."""
+
+    TEXT = "text"
+    PASSAGE = "passage"
+
+
 class Clearance(models.Model):
-    """A fingerprint that a person allowed for good; other texts are still scanned."""
+    """A fingerprint that a person allowed for good; other texts are still scanned.
+
+    A passage is a sentence or line that is left out when a held text is judged again.
+    Without ``allows_all`` a text with a finding of hidden text or secrets is held
+    nevertheless.
+    """
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
+    kind = models.CharField(max_length=8, choices=Cleared.choices, default=Cleared.TEXT)
+    allows_all = models.BooleanField(default=True)
     fingerprint = models.CharField(max_length=64)
     held = models.ForeignKey(HeldFile, models.CASCADE, related_name="clearances")
     cleared_by = models.CharField(max_length=254)
@@ -210,7 +224,7 @@ class Clearance(models.Model):
         db_table = "scan_clearances"
         constraints = (
             models.UniqueConstraint(
-                fields=["workspace", "fingerprint"], name="clearance_once"
+                fields=["workspace", "kind", "fingerprint"], name="clearance_once"
             ),
         )
 

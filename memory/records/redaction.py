@@ -10,12 +10,17 @@ from typing import Final
 from django.db.models import QuerySet
 
 from memory import scanner
-from memory.files import quarantine
-from memory.models import Clearance, HeldRecord, HeldState, Record
+from memory.files import clearances
+from memory.models import Clearance, Cleared, HeldRecord, HeldState, Record
+from memory.scanner import Verdict
 from memory.stored_files.store import digest
 
 # Texts read per query, of those that were not scanned yet.
 PART: Final = 250
+
+
+def _scan(text: str) -> Verdict:
+    return scanner.scan(text, source="prompt")
 
 
 class _Verdicts:
@@ -35,7 +40,7 @@ class _Verdicts:
         verdict = self.get(sha256)
         if verdict is not None:
             return verdict
-        is_held = scanner.scan(text, source="prompt").is_held
+        is_held = _scan(text).is_held
         with self._lock:
             self._known[sha256] = is_held
             while len(self._known) > self._size:
@@ -56,12 +61,18 @@ def may_show(record: Record, text: str) -> bool:
     """Whether a model may see a present or former content of a record."""
     if not _verdicts.is_held(text):
         return True
-    if quarantine.is_cleared(record.workspace_id, text):
+    if _is_allowed(record.workspace_id, text):
         return True
     rows = HeldRecord.objects.filter(record=record, workspace_id=record.workspace_id)
     return rows.filter(
         held__state=HeldState.RELEASED, held__sha256=digest(text.encode())
     ).exists()
+
+
+def _is_allowed(workspace_id: str, text: str) -> bool:
+    return clearances.is_cleared(workspace_id, text) or clearances.passes_without(
+        workspace_id, text, _scan
+    )
 
 
 # ── Many records ─────────────────────────────────────────────────────────────
@@ -90,16 +101,22 @@ def _without_clearance(records: Sequence[Record]) -> set[str]:
     workspace_id, ids = records[0].workspace_id, [row.id for row in records]
     prints = {row.id: scanner.fingerprint(row.content) for row in records}
     cleared = Clearance.objects.filter(
-        workspace_id=workspace_id, fingerprint__in=set(prints.values())
+        workspace_id=workspace_id,
+        kind=Cleared.TEXT,
+        allows_all=True,
+        fingerprint__in=set(prints.values()),
     )
     cleared_prints = set(cleared.values_list("fingerprint", flat=True))
     released = HeldRecord.objects.filter(
         workspace_id=workspace_id, record_id__in=ids, held__state=HeldState.RELEASED
     )
     released_texts = set(released.values_list("record_id", "held__sha256"))
-    return {
-        row.id
+    unsafe = [
+        row
         for row in records
         if prints[row.id] not in cleared_prints
         and (row.id, digest(row.content.encode())) not in released_texts
-    }
+    ]
+    if unsafe and clearances.has_approved(workspace_id):
+        unsafe = [row for row in unsafe if not _is_allowed(workspace_id, row.content)]
+    return {row.id for row in unsafe}

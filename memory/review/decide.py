@@ -17,8 +17,15 @@ from django.utils import timezone
 
 from memory import scanner
 from memory.files import quarantine, scanner_words, writer
-from memory.models import BlockedSource, Clearance, HeldFile, HeldState, KnownAttack
-from memory.review import preview
+from memory.models import (
+    BlockedSource,
+    Clearance,
+    Cleared,
+    HeldFile,
+    HeldState,
+    KnownAttack,
+)
+from memory.review import labels, preview
 from memory.rules import errors, tiers
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Place
@@ -127,8 +134,8 @@ def decide(  # noqa: PLR0913  (spans and digest are independent)
     unless the remaining text is clean. ``preview_sha256`` is the digest of the
     remaining text that the reviewer read; when it differs, nothing is released.
 
-    The case, the file and the journal change in one transaction. The write may still be
-    refused (for example because the file reached its cap), and then nothing changes.
+    The case, its label, the file and the journal change in one transaction. The write
+    may still be refused (the file reached its cap, say), and then nothing changes.
     """
     with transaction.atomic():
         live = _locked(case)
@@ -139,6 +146,7 @@ def decide(  # noqa: PLR0913  (spans and digest are independent)
         live.decided_at, live.outcome = timezone.now(), _context(live) | outcome
         live.version += 1
         live.save()
+        labels.write(live)
         quarantine.record(
             f"memory.held_{live.state}",
             live,
@@ -167,12 +175,7 @@ def _act(
     if decision in (Decision.RELEASE, Decision.RELEASE_AND_ALLOW):
         text = preview.text_of(case)
         if decision is Decision.RELEASE_AND_ALLOW:
-            # From now on exactly this text passes.
-            Clearance.objects.get_or_create(
-                workspace_id=case.workspace_id,
-                fingerprint=scanner.fingerprint(text),
-                defaults={"held": case, "cleared_by": by.label},
-            )
+            _allow(case, text, by)
         return _release(case, text, reason, by)
     if decision is Decision.REDACT:
         remainder = preview.remainder(case, redactions)
@@ -195,6 +198,17 @@ def _act(
             blocked_by=by.label,
         )
     return {}
+
+
+def _allow(case: HeldFile, text: str, by: Actor) -> None:
+    """From now on exactly this text passes."""
+    Clearance.objects.update_or_create(
+        workspace_id=case.workspace_id,
+        kind=Cleared.TEXT,
+        fingerprint=scanner.fingerprint(text),
+        defaults={"allows_all": True},
+        create_defaults={"held": case, "cleared_by": by.label},
+    )
 
 
 def _release(case: HeldFile, text: str, reason: str, by: Actor) -> dict[str, Any]:
@@ -229,6 +243,7 @@ def undo(case: HeldFile, *, by: Actor, version: int | None = None) -> HeldFile:
             detail = detail.format(days=UNDO_DAYS)
             raise errors.Conflict(detail, code="too_late")
         _take_back(live, by)
+        labels.forget(live)
         details = {"decision": live.decision, "was": live.state}
         live.state, live.decision, live.reason = HeldState.HELD, "", ""
         live.decided_by, live.decided_at, live.outcome = "", None, _context(live)

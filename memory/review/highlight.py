@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -209,19 +209,25 @@ def hexdump(data: bytes) -> list[str]:
     return rows
 
 
+def without_secrets(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a text with secrets masked, long ones but for their ends."""
+    for start, end in sorted(spans, reverse=True):
+        secret = text[start:end]
+        mask = "•" * len(secret)
+        if len(secret) >= 16:
+            mask = f"{secret[:8]}{'•' * 12}{secret[-4:]}"
+        text = text[:start] + mask + text[end:]
+    return text
+
+
 def excerpt(text: str, notes: Sequence[Note], width: int = 110) -> str:
     """Return a line around the heaviest finding, without invisible characters.
 
     Secrets are masked, because a list is visible to people near the screen.
     """
     start = notes[0].start if notes else 0
-    for note in sorted(notes, key=lambda n: -n.start):
-        if note.family == "secrets":
-            secret = text[note.start : note.end]
-            mask = "•" * len(secret)
-            if len(secret) >= 16:
-                mask = f"{secret[:8]}{'•' * 12}{secret[-4:]}"
-            text = text[: note.start] + mask + text[note.end :]
+    spans = [(note.start, note.end) for note in notes if note.family == "secrets"]
+    text = without_secrets(text, spans)
     begin = max(text.rfind("\n", 0, start) + 1, start - width // 3, 0)
     if begin and text[begin - 1] != "\n":
         begin = max(text.find(" ", begin, start) + 1, begin)

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from memory import scanner
 from memory.files import commit, paths, quarantine, versions
-from memory.files.quarantine import Incoming, Judgement
+from memory.files.quarantine import Incoming, Judgement, Policy
 from memory.models import (
     HeldFile,
     HeldState,
@@ -155,7 +154,8 @@ def replay(
 ) -> Replay:
     """Scan stored texts with other rule modes; nothing is changed."""
     actor.require("scanner.read")
-    now_modes = quarantine.rule_modes(actor.workspace_id)
+    now = quarantine.policy(actor.workspace_id)
+    then = replace(now, modes=modes)
     tallies: dict[str, Tally] = {}
     started, is_cut = time.monotonic(), False
     kinds = (_held_texts, _files, _records, _journal)
@@ -165,16 +165,14 @@ def replay(
             is_cut = True
             break
         tally = tallies.setdefault(stored.kind, Tally(stored.kind))
-        _count(stored, tally, now_modes, modes)
+        _count(stored, tally, now, then)
     return Replay(list(tallies.values()), is_cut, round(time.monotonic() - started, 2))
 
 
-def _count(
-    stored: Stored, tally: Tally, now: Mapping[str, str], then: Mapping[str, str]
-) -> None:
+def _count(stored: Stored, tally: Tally, now: Policy, then: Policy) -> None:
     before, after = (
-        scanner.scan(stored.text, source=stored.source, tier=stored.tier, modes=modes)
-        for modes in (now, then)
+        policy.scan(stored.text, source=stored.source, tier=stored.tier)
+        for policy in (now, then)
     )
     tally.seen += 1
     tally.held_now += before.is_held

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 from memory import scanner
-from memory.files import policy
+from memory.files import policy, quarantine
 from memory.review import context_words, highlight, rescan
 from memory.review.context_words import Row
 from memory.review.highlight import Marked
@@ -53,7 +53,14 @@ def attempt(
     saved_policy = policy.in_force(actor.workspace_id)
     new = {change.key: change.after for change in policy.changes(actor, draft or {})}
     lines = saved_policy | new
-    scan = partial(scanner.scan, text, source=source, tier=tier, writer=writer)
+    scan = partial(
+        scanner.scan,
+        text,
+        source=source,
+        tier=tier,
+        writer=writer,
+        weights=quarantine.policy(actor.workspace_id).weights,
+    )
     started = time.perf_counter()
     verdict = scan(modes=lines)
     milliseconds = (time.perf_counter() - started) * 1000

@@ -26,8 +26,6 @@ from memory.scanner.policy_kinds import Kind
 PAGE: Final = 25
 DAYS: Final = 30
 MAX_HITS: Final = 5_000
-# With fewer decisions a share says little.
-FEW_DECISIONS: Final = 10
 FAMILIES: Final = {family.value: family.value.replace("_", " ") for family in Family}
 STATES: Final = {
     "changed": gettext_noop("Changed here"),
@@ -79,11 +77,6 @@ class RuleLine:
     @property
     def hits(self) -> int:
         return sum(self.days)
-
-    @property
-    def has_few_decisions(self) -> bool:
-        """Whether there are too few decisions for a share."""
-        return self.card.agreement.decided < FEW_DECISIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +141,7 @@ def _matches(line: RuleLine, filters: RuleFilter) -> bool:
     text = " ".join([*texts, scanner_words.word(family)]).casefold()
     states = {
         "": True,
-        "changed": mode != policy.DEFAULT,
+        "changed": line.card.is_changed,
         "hit": line.hits > 0,
         "quiet": line.hits == 0,
     }
@@ -198,7 +191,7 @@ def listing(
         matching,
         min(max(page, 1), last),
         total=len(lines),
-        custom_count=sum(line.card.mode != policy.DEFAULT for line in lines),
+        custom_count=sum(line.card.is_changed for line in lines),
         peak=max((max(line.days) for line in lines), default=0),
         is_cut=hits.is_cut,
         by_kind=hits.by_kind,

@@ -1,6 +1,6 @@
 """The scanner: finds prompt injection and leaked secrets in a text.
 
-Pure: standard library only, no framework, no clock, no network. Rules and hidden
+Pure: RE2 and the standard library, no framework, no clock, no network. Rules and hidden
 channels decide; the learned head only orders the review queue. Text whose harm has no
 surface sign is not found here: scopes, provenance and the prompt fence protect there.
 """
@@ -20,4 +20,5 @@ from memory.scanner.render import (
     spans,
 )
 from memory.scanner.similarity import fingerprint, signature, similarity
-from memory.scanner.units import REVIEWED, Redaction, redact_units, units
+from memory.scanner.units import REVIEWED, Redaction, Unit, redact_units, units
+from memory.scanner.word_forms import tables as load_word_lists

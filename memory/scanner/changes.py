@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from memory.scanner import registry, scoring
+from memory.scanner import scoring
 from memory.scanner.engine import MAX_FINDINGS
 from memory.scanner.model import Finding, Level, Verdict
 from memory.scanner.scoring import Scored, Thresholds
@@ -204,10 +204,7 @@ def _weighed(
 
 def _points(findings: Sequence[Finding]) -> float:
     """Return the score of some of a text's findings."""
-    scored = [
-        Scored(finding, finding.weight < registry.rule(finding.rule).weight)
-        for finding in findings
-    ]
+    scored = [Scored(finding, finding.is_mention) for finding in findings]
     return scoring.score(scored)
 
 

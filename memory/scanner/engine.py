@@ -24,30 +24,33 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 _NO_MODES: Mapping[str, str] = MappingProxyType({})
+_NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
 _DECODED_BONUS, _SHOWN_CHARS, MAX_FINDINGS = 0.5, 400, 200
 _HEAD_SHARE, _WORTH_HIDING = 0.4, 0.6
 
 
-def scan(
+def scan(  # noqa: PLR0913  (each of them is independent)
     text: str,
     *,
     source: str | None = None,
     tier: str | None = None,
     writer: str | None = None,
     modes: Mapping[str, str] = _NO_MODES,
+    weights: Mapping[str, float] = _NO_WEIGHTS,
     known_signatures: Collection[str] = (),
 ) -> Verdict:
     """Judge one text.
 
     `source` and `writer` must be what the caller established, never a field of the
-    payload. `modes` switches single rules for a workspace. `known_signatures` are those
-    of confirmed attacks.
+    payload. `modes` switches single rules for a workspace, `weights` lowers their
+    weights: one above a rule's own counts as its own. `known_signatures` are those of
+    confirmed attacks.
     """
     context = provenance.context(source, tier, writer)
     off = frozenset(rule for rule, mode in modes.items() if mode == Mode.OFF)
     hits = [*_collect(text, off), *_known_attacks(text, known_signatures)]
     scored = [
-        _finding(hit, modes)
+        _finding(hit, modes, weights)
         for hit in hits
         if hit.rule.id not in off and scoring.is_judged(hit.rule, context)
     ]
@@ -122,9 +125,11 @@ def _decoded_hits(
     return hits
 
 
-def _finding(hit: Hit, modes: Mapping[str, str]) -> scoring.Scored:
+def _finding(
+    hit: Hit, modes: Mapping[str, str], weights: Mapping[str, float]
+) -> scoring.Scored:
     rule = hit.rule
-    weight = rule.weight
+    weight = min(rule.weight, weights.get(rule.id, rule.weight))
     is_hidden = hit.decoded is not None and not rule.id.startswith("hidden_text.")
     if is_hidden and weight >= _WORTH_HIDING:
         weight += (1.0 - weight) * _DECODED_BONUS
@@ -138,5 +143,6 @@ def _finding(hit: Hit, modes: Mapping[str, str]) -> scoring.Scored:
         hit.decoded,
         rule.why,
         str(modes.get(rule.id, Mode.HOLD.value)),
+        is_mention=hit.factor < 1.0,
     )
-    return scoring.Scored(finding, hit.factor < 1.0)
+    return scoring.Scored(finding, finding.is_mention)

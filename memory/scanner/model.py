@@ -53,6 +53,7 @@ class Finding:
     """A rule that fired, with its place in the original text.
 
     `completes` names the kept text without which it would not hold; see changes.py.
+    With `is_mention` its context reduced its weight.
     """
 
     rule: str
@@ -65,6 +66,7 @@ class Finding:
     why: str
     mode: str = Mode.HOLD.value
     completes: str = ""
+    is_mention: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class Form(NamedTuple):
     key: str = ""
 
 
-class _Tables:
+class Tables:
     """The forms of all lists, by a word of theirs."""
 
     def __init__(self) -> None:
@@ -139,9 +139,9 @@ def _unspaced_parts(text: str) -> tuple[Part, ...]:
 
 
 @cache
-def tables() -> _Tables:
+def tables() -> Tables:
     """The tables; made when the first text is scanned."""
-    tables = _Tables()
+    tables = Tables()
     for place, lists in enumerate(LISTS.values()):
         for name, forms in lists.items():
             for form in map(folded, forms):

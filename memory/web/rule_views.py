@@ -15,8 +15,16 @@ from django.views.decorators.http import require_http_methods
 
 from memory.figures import grouped
 from memory.files import policy, quarantine, scanner_words
+from memory.files.agreement import FEW_DECISIONS
 from memory.files.policy import PolicyChange
-from memory.review import context_words, policy_table, rule_tester, workbench
+from memory.review import (
+    context_words,
+    labels,
+    policy_table,
+    proposals,
+    rule_tester,
+    workbench,
+)
 from memory.review.rule_tester import Attempt
 from memory.review.workbench import Listing
 from memory.rules import errors
@@ -119,6 +127,8 @@ def _context(actor: Actor, params: QueryDict) -> dict[str, Any]:
         "measured": policy_table.measured(),
         "parts": context_words.table(),
         "usual": provenance.context(None),
+        "few": FEW_DECISIONS,
+        "proposed": proposals.pending_count(actor),
         "unfiltered": _address(QueryDict(), draft, 1),
     }
 
@@ -195,6 +205,8 @@ def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
         "mode": mode,
         "replay": rule_tester.replay(actor, {rule_id: mode}) if mode else None,
         "fires": rule_tester.attempt(actor, card.rule.fires, "tool"),
+        "few": FEW_DECISIONS,
+        "decisions": labels.of_rule(actor, rule_id),
     }
     return render(request, "memory/rule.html", context)
 

@@ -5,6 +5,7 @@ To add a setting, add an entry here and read it where it applies.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -199,6 +200,8 @@ SOURCES: Final = {
     "provider": gettext_noop("provider interface"),
     "restore": gettext_noop("restored version"),
 }
+# A weight as it is stored: hundredths of one.
+_WEIGHT: Final = re.compile(r"0\.\d\d")
 POLICY_KEYS: Final = frozenset(
     {f"tier:{tier.value}" for tier in Tier} | {f"source:{name}" for name in SOURCES}
 )
@@ -266,5 +269,34 @@ SCANNER_POLICY: Final[Setting[dict[str, str]]] = declare(
         may="scanner.manage",
         page="quarantine:rules",
         journal=_entries_per_line("policy", "action", "default"),
+    )
+)
+
+
+def _is_lower(rule: str, weight: str) -> bool:
+    """Whether a weight is written as one, and below the rule's own."""
+    own = registry.BY_ID.get(rule)
+    if own is None or not _WEIGHT.fullmatch(weight):
+        return False
+    return float(weight) < own.weight
+
+
+SCANNER_WEIGHTS: Final[Setting[dict[str, str]]] = declare(
+    Setting(
+        name="scanner_weights",
+        group=gettext_noop("Scanner"),
+        label=gettext_noop("Lowered weights of scanner rules"),
+        help=gettext_noop(
+            "Rules that count less here than they were shipped with, such as 0.25, "
+            "because reviewers released most of what they held. No weight can be "
+            "higher than the shipped one."
+        ),
+        readers=gettext_noop("The scanner, for every text that comes in."),
+        kind=Kind.TABLE,
+        default={},
+        pair=_is_lower,
+        may="scanner.manage",
+        page="quarantine:learned",
+        journal=_entries_per_line("rule", "weight", "shipped"),
     )
 )

@@ -302,6 +302,8 @@ OPERATIONS: Final = (
     # ── Quarantine ──
     Operation("list_quarantine", "get", "/quarantine",
               "200 200 403 403 403 403 200 200 401 401 401"),
+    Operation("export_labels", "get", "/quarantine/labels",
+              "200 200 403 403 403 403 200 200 401 401 401"),
     Operation("get_quarantine", "get", "/quarantine/{held_id}",
               "200 200 403 403 403 403 200 404 401 401 401"),
     Operation("preview_quarantine", "post", "/quarantine/{held_id}/preview",

@@ -69,6 +69,7 @@ PAGES: dict[str, tuple[str, int]] = {
     "rules, drafted": ("/quarantine/rules/?set=override.instructions:off", 200),
     "policy changes": ("/quarantine/rules/policy/?set=override.instructions:off", 200),
     "rule": ("/quarantine/rules/override.instructions/", 200),
+    "proposals from decisions": ("/quarantine/rules/learned/", 200),
     "providers": ("/providers/", 200),
     "conformance": ("/conformance/", 200),
     "agents": ("/workspace/agents/", 200),

@@ -34,6 +34,7 @@ GOOD: dict[str, Any] = {
     "remote_provider_key": KEY,
     "scanner_rules": {"override.instructions": "observe"},
     "scanner_policy": {"tier:daily": "redact"},
+    "scanner_weights": {"override.instructions": "0.25"},
     "two_person": True,
     "require_identity": True,
     "allow_break_glass": False,
@@ -65,6 +66,10 @@ BAD: dict[str, list[Any]] = {
     ],
     "remote_provider_key": ["", " ", "a b", "käse", "a\nb", "x" * 501, 7],
     "scanner_rules": [{"no.rule": "off"}, {"override.instructions": "?"}, [], "off"],
+    "scanner_weights": [
+        {"no.rule": "0.10"}, {"override.instructions": "0.99"}, {"secrets.x": "0.1"},
+        {"override.instructions": "-0.5"}, {"override.instructions": 0.25}, 0.25,
+    ],
     "scanner_policy": [{"tier:nope": "hold"}, {"tier:daily": "explode"}, 3],
     "two_person": ["yes", 1, 0, "true"],
     "time_zone": ["Mars/Base", "", "../etc/passwd", "x" * 65, 3],

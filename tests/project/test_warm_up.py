@@ -28,6 +28,7 @@ from episodic.vectors.scan import ScanIndex
 from gdpr.erasure import process_caches
 from memory.journal import erasure
 from memory.models import AgentKey, ChainHead, JournalEntry, OperatorKey
+from memory.scanner import word_forms
 from memory.word_index import cache as word_cache
 from memory.word_index import rows as word_rows
 from memory.word_index.cache import indexes
@@ -136,7 +137,9 @@ def test_without_an_embedder_the_words_are_there(two_workspaces: World) -> None:
     index, name = engine.vectors(), two_workspaces.acme.id
     assert isinstance(index, ScanIndex)
     engine.use(doubles.Down())
+    word_forms.tables.cache_clear()
     warm_up.run()
+    assert word_forms.tables.cache_info().currsize == 1
     assert indexes.holds(name)
     assert not index.holds(_scope(name))
 

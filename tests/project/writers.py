@@ -56,8 +56,10 @@ from memory.integrations.gateway import users
 from memory.journal import append as journal
 from memory.journal import compaction, export
 from memory.journal.queries import JournalFilter
-from memory.models import Installation, JournalEntry, User
+from memory.models import Installation, JournalEntry, ScannerProposal, User
 from memory.providers import parity_runs, registry
+from memory.review import proposals
+from memory.review.decide import Decision
 from memory.rules.entries import NewEntry, Priority
 from memory.rules.permissions import Role
 from tests import factories
@@ -65,6 +67,7 @@ from tests.api import gdpr_operations
 from tests.api.operations import BY_ID
 from tests.gdpr import erasing, letter_kit
 from tests.gdpr import requests as make
+from tests.memory.files import learning
 from tests.memory.gateway import upstream
 from tests.project import source
 from tests.world import World
@@ -323,6 +326,17 @@ def _settings(world: World) -> None:
     assert registry.choose(world.acme, "native", by=by)
 
 
+def _proposed(world: World) -> ScannerProposal:
+    for number in range(3):
+        learning.decided(world, Decision.RELEASE, number=number)
+    (row,) = learning.propose(world)
+    return row
+
+
+def _learned(world: World) -> None:
+    proposals.approve(_proposed(world), version=1, by=world.actor("owner"))
+
+
 def _invited(world: World) -> None:
     by = world.actor("owner")
     invitations.invite("new.person@acme.example", Role.VIEWER, by=by)
@@ -439,6 +453,9 @@ SITES: Final[dict[Site, Drive]] = {
     ("memory/web/journal_views.py", "priority"): _marked_on_the_page,
     ("memory/files/quarantine.py", "record"): operation("decide_quarantine"),
     ("memory/files/commit.py", "_record"): operation("restore_memory_version"),
+    ("memory/review/labels.py", "export"): operation("export_labels"),
+    ("memory/review/proposal_job.py", "_record"): _proposed,
+    ("memory/review/proposals.py", "_record"): _learned,
     ("memory/integrations/gateway/events.py", "write"): _gateway_mode,
     ("memory/integrations/gateway/settings.py", "_record"): operation(
         "choose_turn_setup"

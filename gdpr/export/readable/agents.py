@@ -138,6 +138,19 @@ KINDS: Final[dict[str, Kind]] = {
         ),
         at="blocked_at",
     ),
+    "held:reviewlabel": Kind(
+        messages=(gettext_noop("On {when} {decided_by} decided about a held text."),),
+        at="decided_at",
+    ),
+    "held:scannerproposal": Kind(
+        messages=(
+            gettext_noop(
+                "On {when} {decided_by} decided about a change of the scanner."
+            ),
+        ),
+        at="decided_at",
+        quotes=("reason",),
+    ),
     "priorities": Kind(
         messages=(
             gettext_noop(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,7 @@ MOST_FAULTS: Final = 20
 # What may be said of a text beside its words, with the values that are known.
 CHOICES: Final[Mapping[str, Sequence[str]]] = {
     "origin": [name for name in Origin if name != Origin.PROMPT],
-    "tier": [tier.value for tier in Tier],
+    "tier": [*(tier.value for tier in Tier), "records"],
     # An agent that writes is meant to write its own.
     "writer": ["agent", *Writer],
 }
@@ -85,6 +85,22 @@ def judge_line(line: str) -> dict[str, Any]:
     return {"id": name, **answer(judge(row, text), has_context=has_context)}
 
 
+def judge_lines(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Scan every line; CommandError at the end names those that could not be."""
+    faults = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            yield judge_line(line)
+        except CommandError as error:
+            faults.append(f"Line {number}: {error}")
+    if faults:
+        listing = "\n".join(faults[:MOST_FAULTS])
+        count = len(faults)
+        raise CommandError(f"{listing}\n{count} not scanned, every other line is.")
+
+
 class Command(BaseCommand):
     """Print verdicts; no database is used and nothing is stored."""
 
@@ -105,7 +121,8 @@ class Command(BaseCommand):
         self, *, file: str, is_jsonl: bool, as_json: bool, **options: Any
     ) -> None:
         if is_jsonl:
-            self._scan_lines(file)
+            for document in judge_lines(_lines(file)):
+                self.stdout.write(json.dumps(document))
             return
         verdict = judge(options, "".join(_lines(file)))
         if as_json:
@@ -115,21 +132,6 @@ class Command(BaseCommand):
         for finding in verdict.findings:
             place = f"{finding.start}–{finding.end}"
             self.stdout.write(f"  {finding.rule} {place}: {finding.why}")
-
-    def _scan_lines(self, file: str) -> None:
-        """Print a verdict for each line; a line that is none costs no other's."""
-        faults = []
-        for number, line in enumerate(_lines(file), 1):
-            if not line.strip():
-                continue
-            try:
-                self.stdout.write(json.dumps(judge_line(line)))
-            except CommandError as error:
-                faults.append(f"Line {number}: {error}")
-        if faults:
-            listing = "\n".join(faults[:MOST_FAULTS])
-            count = len(faults)
-            raise CommandError(f"{listing}\n{count} not scanned, every other line is.")
 
 
 def _lines(file: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from memory import scanner
-from memory.files import policy, quarantine
+from memory.files import agreement, policy, quarantine
 from memory.models import HeldFile, HeldState, JournalEntry, MemoryFile
 from memory.review import decide as review
 from memory.review import detail as review_detail
@@ -237,11 +237,11 @@ def test_precision_comes_from_decisions(world: World) -> None:
     review.decide(first, Decision.DISCARD, version=1, reason=REASON, by=operator)
     review.decide(second, Decision.RELEASE, version=1, reason=REASON, by=operator)
     rule = first.findings[0]["rule"]
-    agreement = policy.agreement(operator)[rule]
-    assert (agreement.confirmed, agreement.released, agreement.precision) == (1, 1, 50)
+    counts = agreement.agreement(operator)[rule]
+    assert (counts.confirmed, counts.released, counts.precision) == (1, 1, 50)
     card = policy.card(operator, rule)
     assert card.mode == "hold"
-    none = policy.Agreement(0, 0)
+    none = agreement.Agreement(0, 0)
     assert none.precision is None
 
 

@@ -1,0 +1,103 @@
+"""Erasing a person leaves nothing of them in what decisions taught."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from gdpr.data_map.base import Fate
+from gdpr.subjects import restriction
+from memory import scanner
+from memory.models import Clearance, ReviewLabel, ScannerProposal
+from memory.review import labels, proposals
+from memory.review.decide import Decision
+from memory.rules import errors
+from tests.gdpr import kit
+from tests.memory.files import learning
+from tests.world import World
+
+ANNA, BERT = kit.ANNA["name"], kit.BERT["name"]
+
+
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path: Path, settings: Settings) -> Path:
+    """A folder of its own for the files of each test."""
+    settings.DATA_DIR = tmp_path
+    return tmp_path
+
+
+def allowed(world: World, text: str) -> ScannerProposal:
+    """Return the approved proposal of a text that was released three times."""
+    for number in range(3):
+        learning.decided(world, Decision.RELEASE, text=text, number=number)
+    (row,) = learning.propose(world)
+    return proposals.approve(row, version=row.version, by=world.actor("owner"))
+
+
+def exported(world: World) -> list[str]:
+    lines = labels.export(world.actor("operator")).lines
+    return [json.loads(line)["text"] for line in lines]
+
+
+def test_what_was_learned_from_a_text_goes_with_it(world: World) -> None:
+    anna = kit.subject(world)
+    allowed(world, f"{learning.lone_rule().fires} {ANNA} said so.")
+    kit.erase("held", anna)
+    assert not ReviewLabel.objects.exists()
+    assert not ScannerProposal.objects.exists()
+    assert not Clearance.objects.exists()
+    assert exported(world) == []
+    assert kit.traces(anna, "held") == []
+
+
+def test_a_text_about_two_is_exported_with_one_masked(world: World) -> None:
+    anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
+    text = f"{learning.lone_rule().fires} {ANNA} and {BERT} said so."
+    row = allowed(world, text)
+    assert row.subject == scanner.fingerprint(text)
+    kit.erase("held", anna)
+    assert exported(world) == [text.replace(ANNA, "[erased]")] * 3
+    # What was allowed was the former text.
+    assert not ScannerProposal.objects.exists()
+    assert not Clearance.objects.exists()
+    assert kit.traces(anna, "held") == []
+
+
+def test_a_reviewers_name_is_masked_and_the_figures_stay(world: World) -> None:
+    operator, owner = (
+        kit.subject(world, {"email": world.people[name].email})
+        for name in ("operator", "owner")
+    )
+    learning.decide_texts(world, 3)
+    (row,) = learning.propose(world)
+    reason = f"{world.people['operator'].email} was wrong"
+    proposals.decline(row, version=row.version, reason=reason, by=world.actor("owner"))
+    plan = kit.erase("held", operator)
+    assert plan[f"scannerproposal:{row.pk}"] is Fate.REDACT
+    kit.erase("held", owner)
+    assert set(ReviewLabel.objects.values_list("decided_by", flat=True)) == {"[erased]"}
+    row.refresh_from_db()
+    assert (row.decided_by, row.reason) == ("[erased]", "[erased] was wrong")
+    assert ReviewLabel.objects.filter(label="honest").count() == 3
+    for subject in (operator, owner):
+        assert kit.traces(subject, "held") == []
+
+
+def test_texts_about_a_restricted_person_are_for_compliance_alone(world: World) -> None:
+    anna = kit.subject(world)
+    text = f"{learning.lone_rule().fires} {ANNA} said so."
+    for number in range(3):
+        learning.decided(world, Decision.RELEASE, text=text, number=number)
+    (row,) = learning.propose(world)
+    restriction.restrict(anna, by=world.actor("compliance"))
+    operator, owner = world.actor("operator"), world.actor("owner")
+    assert exported(world) == []
+    assert labels.of_rule(operator, learning.lone_rule().id) == []
+    assert proposals.pending(operator) == []
+    with pytest.raises(errors.NotFound):
+        proposals.proposal(operator, row.pk)
+    assert len(list(labels.export(owner).lines)) == 3
+    assert [line.proposal for line in proposals.pending(owner)] == [row]

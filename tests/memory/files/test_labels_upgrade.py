@@ -1,0 +1,70 @@
+"""An installation that decided about texts before there were labels gets them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.core.management import call_command
+from django.db import connection
+
+from memory import distribution
+from memory.models import Clearance, HeldFile, ReviewLabel
+from memory.review.decide import Decision
+from tests.memory.files import learning
+from tests.memory.files.test_quarantine import hold_text
+from tests.world import World
+
+migration = import_module("memory.migrations.0013_review_labels")
+
+
+def rows() -> list[dict[str, Any]]:
+    fields = [field.attname for field in ReviewLabel._meta.concrete_fields]
+    fields.remove("id")
+    return list(ReviewLabel.objects.order_by("held_id").values(*fields))
+
+
+def test_texts_that_were_decided_get_the_labels_of_their_decisions(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migration, "ROWS_AT_ONCE", 2)
+    learning.decide_texts(world, 3)
+    learning.decided(world, Decision.DISCARD, number=8)
+    hold_text(world, label=learning.label(9))
+    suppressed = learning.decided(world, Decision.DISCARD, number=10)
+    HeldFile.objects.filter(pk=suppressed.pk).update(family="suppressed")
+    ReviewLabel.objects.filter(held=suppressed).delete()
+    before = rows()
+    ReviewLabel.objects.all().delete()
+    with connection.cursor() as cursor:
+        editor = SimpleNamespace(connection=connection, execute=cursor.execute)
+        migration.label(apps, editor)
+    assert rows() == before
+    assert len(before) == 4
+
+
+def test_an_earlier_version_takes_no_passage_for_a_text(world: World) -> None:
+    case = learning.decided(world, Decision.RELEASE_AND_ALLOW)
+    fields = {"workspace": world.acme, "held": case, "cleared_by": "x"}
+    Clearance.objects.create(kind="passage", fingerprint="f", **fields)
+    migration.forget_passages(apps, None)
+    assert [row.kind for row in Clearance.objects.all()] == ["text"]
+
+
+@pytest.mark.postgres
+@pytest.mark.slow
+def test_the_new_tables_are_keyed_by_workspace_where_others_are(
+    shared_world: World,
+) -> None:
+    learning.decided(shared_world, Decision.DISCARD)
+    before = rows()
+    call_command("migrate", "memory", "0012", verbosity=0)
+    call_command("migrate", "memory", verbosity=0)
+    assert rows() == before
+    with connection.cursor() as cursor:
+        assert distribution.faults(cursor) == []
+        cursor.execute("SELECT to_regclass(%s)", [migration.UNIQUE])
+        assert cursor.fetchone() == (None,)
