@@ -8,7 +8,7 @@ from ninja import Schema
 from pydantic import Field
 
 from memory.api.shapes import ListParams, Stamp, TextOrNull
-from memory.files import quarantine
+from memory.files import scan_context
 from memory.models import HeldFile
 from memory.review import detail, highlight, preview
 from memory.review.decide import REASON_CHARS, Decision
@@ -227,7 +227,7 @@ class HeldOut(HeldLineOut):
 
     @staticmethod
     def resolve_context(case: HeldFile) -> dict[str, Any]:
-        return quarantine.context_of(case).as_map()
+        return scan_context.context_of(case).as_map()
 
     @staticmethod
     def resolve_normalized(case: HeldFile) -> str:

@@ -18,7 +18,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from memory import scanner, workspace_settings
-from memory.files import clearances
+from memory.files import clearances, scan_context
 from memory.files.paths import Owner
 from memory.journal import append as journal
 from memory.models import (
@@ -30,10 +30,10 @@ from memory.models import (
 from memory.ports import subject_linker
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
-from memory.rules.permissions import Actor, Role
+from memory.rules.permissions import Actor
 from memory.rules.translation import gettext_noop
-from memory.scanner import Verdict, provenance
-from memory.scanner.provenance import Context, Writer
+from memory.scanner import Verdict
+from memory.scanner.provenance import Writer
 from memory.scanner.similarity import SAME_FROM
 from memory.stored_files.store import digest
 from memory.workspace_settings import declarations
@@ -42,8 +42,6 @@ KNOWN_ATTACKS: Final = 2_000
 # The risk of a held text without findings, such as one like a confirmed attack.
 NO_FINDINGS_RISK: Final = 0.4
 ACTIONS: Final = declarations.ACTIONS
-# Where a case keeps what its text was judged as.
-CONTEXT: Final = "context"
 
 
 class HeldForReview(errors.AppError):
@@ -143,16 +141,6 @@ class Judgement:
     verdict: Verdict
 
 
-def writer_of(by: Actor, owner_agent_id: str | None) -> str:
-    """Return whose hand an actor's is, for the memory of an agent, or of a crew."""
-    if by.role is Role.SYSTEM:
-        return Writer.UNKNOWN.value
-    if not by.is_agent:
-        return Writer.OPERATOR.value
-    own = by.id == owner_agent_id
-    return Writer.OWN.value if own else Writer.TEAMMATE.value
-
-
 def rule_modes(workspace_id: str) -> dict[str, str]:
     """Return what the workspace set single rules to: off, observe, hold or block."""
     return workspace_settings.value(workspace_id, declarations.SCANNER_RULES)
@@ -249,10 +237,11 @@ def action_of(
     """Return what the workspace's policy makes of what a scan says of a text."""
     workspace_id, verdict = incoming.owner.workspace_id, scan(text)
     is_known = workspace_policy.resembles_known(text)
-    is_suspect = verdict.is_held or is_known
-    if not is_suspect or clearances.is_cleared(workspace_id, text):
-        return Judgement("allow", "", verdict)
-    if not is_known and clearances.passes_without(workspace_id, text, scan):
+    if (
+        not (verdict.is_held or is_known)
+        or clearances.is_cleared(workspace_id, text)
+        or (not is_known and clearances.passes_without(workspace_id, text, scan))
+    ):
         return Judgement("allow", "", verdict)
     if verdict.is_blocked:
         return Judgement("block", _strongest_reason(verdict), verdict)
@@ -296,17 +285,8 @@ def _case(incoming: Incoming, judgement: Judgement, fingerprint: str) -> HeldFil
         score=verdict.score,
         risk=verdict.risk if verdict.findings else NO_FINDINGS_RISK,
         rules_version=verdict.rules_version,
-        outcome={CONTEXT: verdict.context.as_map()} if verdict.context else {},
+        outcome={scan_context.KEY: verdict.context.as_map()} if verdict.context else {},
     )
-
-
-def context_of(case: HeldFile) -> Context:
-    """Return what a held text was judged as; where that is not kept, by its columns."""
-    try:
-        return Context.of_map(case.outcome[CONTEXT])
-    except (KeyError, TypeError):
-        # A case from before, or one in which words were masked.
-        return provenance.context(case.source, case.tier)
 
 
 def hold(incoming: Incoming, judgement: Judgement, *, by: Actor) -> HeldFile:

@@ -18,6 +18,7 @@ from memory.files import (
     quarantine,
     reconcile,
     redaction,
+    scan_context,
     versions,
     write_check,
 )
@@ -161,7 +162,7 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         written_by=by.label,
         base_sha256=digest(current.encode()) if current else "",
         subjects=request.subjects,
-        writer=quarantine.writer_of(by, request.owner.of(request.place).agent_id),
+        writer=scan_context.writer_of(by, request.owner.of(request.place).agent_id),
     )
     if quarantine.is_blocked(incoming):
         raise WriteRefused(

@@ -29,7 +29,7 @@ class ReviewLabel(models.Model):
     """The decision about a held text as a labelled row; the text stays where it is.
 
     ``rules`` are those that matched when it was held, each once, with its highest
-    weight and its mode. ``origin`` and ``writer`` are those it was judged as.
+    weight and its mode. ``writer`` is agent or operator.
     """
 
     id = models.BigAutoField(primary_key=True)

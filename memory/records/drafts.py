@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from memory import scanner
-from memory.files import quarantine, redaction, write_check
+from memory.files import quarantine, redaction, scan_context, write_check
 from memory.files.paths import Owner
 from memory.files.quarantine import (
     HeldForReview,
@@ -191,7 +191,7 @@ class Gate:
 
     def _require_clean(self, content: str) -> None:
         """Refuse a text of the workspace itself that nobody could review."""
-        writer = quarantine.writer_of(self._by, None)
+        writer = scan_context.writer_of(self._by, None)
         if scanner.scan(content, source=self._source, writer=writer).is_held:
             reason = gettext("name a crew or an agent: only theirs can be reviewed.")
             raise WriteRefused(why=reason)
@@ -221,7 +221,7 @@ class Gate:
     def _writer(self, owner: Owner) -> str:
         if self._by.is_agent and self._source == Provenance.USER_REQUESTED:
             return Writer.USER.value
-        return quarantine.writer_of(self._by, owner.agent_id)
+        return scan_context.writer_of(self._by, owner.agent_id)
 
     def _judge(
         self, draft: Draft, incoming: Incoming, present: str, last: Draft | None

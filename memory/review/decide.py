@@ -16,7 +16,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from memory import scanner
-from memory.files import quarantine, scanner_words, writer
+from memory.files import quarantine, scan_context, scanner_words, writer
 from memory.models import (
     BlockedSource,
     Clearance,
@@ -159,8 +159,8 @@ def decide(  # noqa: PLR0913  (spans and digest are independent)
 
 def _context(case: HeldFile) -> dict[str, Any]:
     """Return what stays of an outcome: the context in which the text was judged."""
-    context = case.outcome.get(quarantine.CONTEXT)
-    return {quarantine.CONTEXT: context} if context else {}
+    context = case.outcome.get(scan_context.KEY)
+    return {scan_context.KEY: context} if context else {}
 
 
 def _act(

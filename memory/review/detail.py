@@ -10,7 +10,7 @@ from typing import Final
 
 from django.utils import timezone
 
-from memory.files import policy, quarantine, search_index, versions
+from memory.files import policy, scan_context, search_index, versions
 from memory.files.versions import DiffLine
 from memory.models import HeldFile, HeldState, MemoryFile
 from memory.review import context_words, highlight
@@ -217,7 +217,7 @@ def case_detail(
     """Return a case in full; ``spans`` are the parts selected for redaction."""
     text = review_preview.text_of(case)
     headings = [piece.heading for piece in chunks.split(text[:READ]) if piece.heading]
-    remaining, context = _undo_time(case), quarantine.context_of(case)
+    remaining, context = _undo_time(case), scan_context.context_of(case)
     return CaseDetail(
         line=line(case),
         text=highlight.mark(text, case.findings),

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from django.db.models import QuerySet
 
-from memory.files import quarantine, restricted, suppressed_names
+from memory.files import restricted, suppressed_names
 from memory.journal import append as journal
 from memory.models import HeldFile, HeldState, Label, ReviewLabel
 from memory.review import preview
@@ -27,6 +27,7 @@ CONTENT_TYPE: Final = "application/x-ndjson"
 FILE_NAME: Final = "review-labels.jsonl"
 PAGE: Final = 100
 OF_RULE: Final = 20
+OPERATOR: Final = "operator"
 
 
 def rules_of(findings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -46,7 +47,6 @@ def write(case: HeldFile) -> None:
     if case.decided_at is None or case.family == suppressed_names.FAMILY:
         return
     is_honest = case.state == HeldState.RELEASED
-    context = quarantine.context_of(case)
     ReviewLabel.objects.create(
         workspace_id=case.workspace_id,
         held=case,
@@ -56,8 +56,8 @@ def write(case: HeldFile) -> None:
         score=case.score,
         rules_version=case.rules_version,
         tier=case.tier,
-        origin=context.origin,
-        writer=context.writer,
+        origin=case.source,
+        writer=OPERATOR if case.source == OPERATOR else "agent",
         decided_by=case.decided_by,
         decided_at=case.decided_at,
     )

@@ -53,13 +53,9 @@ def attempt(
     saved_policy = policy.in_force(actor.workspace_id)
     new = {change.key: change.after for change in policy.changes(actor, draft or {})}
     lines = saved_policy | new
+    weights = quarantine.policy(actor.workspace_id).weights
     scan = partial(
-        scanner.scan,
-        text,
-        source=source,
-        tier=tier,
-        writer=writer,
-        weights=quarantine.policy(actor.workspace_id).weights,
+        scanner.scan, text, source=source, tier=tier, writer=writer, weights=weights
     )
     started = time.perf_counter()
     verdict = scan(modes=lines)
@@ -77,7 +73,7 @@ def attempt(
         context.held,
         round(milliseconds, 2),
         "block" if verdict.is_blocked else action,
-        not tier and any(key[:5] == "tier:" and lines[key] for key in lines),
+        not tier and any(lines[key] for key in lines if key.startswith("tier:")),
         context_words.rows(context),
         context.judges_policy,
     )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memory import records
-from memory.files import quarantine
+from memory.files import scan_context
 from memory.files.quarantine import HeldForReview, WriteRefused
 from memory.models import HeldFile
 from memory.records import Provenance
@@ -93,7 +93,7 @@ def test_policy_asks_who_wrote_a_record(world: World) -> None:
             records.save(draft(ada, POLITE), provenance=provenance, by=ada)
         HeldFile.objects.filter(state="held").update(fingerprint=provenance)
         case = HeldFile.objects.get(pk=caught.value.fields["held_id"])
-        assert quarantine.context_of(case).writer == writer
+        assert scan_context.context_of(case).writer == writer
     for owner in (crew, None):
         records.save(
             Draft(content=POLITE, owner=owner),

@@ -13,6 +13,7 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError
 
 from memory import scanner
+from memory.records import Provenance
 from memory.rules.tiers import Tier
 from memory.scanner import Verdict
 from memory.scanner.provenance import Origin, Writer
@@ -21,7 +22,8 @@ from memory.scanner.provenance import Origin, Writer
 MOST_FAULTS: Final = 20
 # What may be said of a text beside its words, with the values that are known.
 CHOICES: Final[Mapping[str, Sequence[str]]] = {
-    "origin": [name for name in Origin if name != Origin.PROMPT],
+    # Exported labels name the provenance of a record as its origin.
+    "origin": [*(name for name in Origin if name != Origin.PROMPT), *Provenance],
     "tier": [*(tier.value for tier in Tier), "records"],
     # An agent that writes is meant to write its own.
     "writer": ["agent", *Writer],

@@ -36,7 +36,7 @@ def test_each_decision_is_a_label(
     row = ReviewLabel.objects.get()
     assert (row.workspace_id, row.held_id) == (world.acme.id, case.id)
     assert (row.label, row.decision) == (label, decision)
-    assert (row.tier, row.origin, row.writer) == ("daily", "tool", "own")
+    assert (row.tier, row.origin, row.writer) == ("daily", "tool", "agent")
     assert (row.score, row.rules_version) == (case.score, case.rules_version)
     assert (row.decided_by, row.decided_at) == (case.decided_by, case.decided_at)
     weights: dict[str, float] = {}
@@ -130,7 +130,7 @@ def test_the_export_has_each_label_with_its_text(
         "text": kit.POISON,
         "origin": "tool",
         "tier": "daily",
-        "writer": "own",
+        "writer": "agent",
         "label": "attack",
         "decision": "discard",
         "decided_at": "",
