@@ -36,9 +36,9 @@ class Kind(StrEnum):
 
 RULES: Final[Mapping[Kind, tuple[str, ...]]] = MappingProxyType(
     {
-        Kind.MONEY: ("policy.money", "policy.bank_details"),
+        Kind.MONEY: ("policy.money", "policy.bank_details", "policy.payee"),
         Kind.RECIPIENTS: ("policy.changed_terms", "policy.forwarding"),
-        Kind.LIMITS: ("policy.limits",),
+        Kind.LIMITS: ("policy.limits", "policy.approval"),
         Kind.PERMISSIONS: ("policy.permissions",),
         Kind.RETENTION: ("policy.retention",),
         Kind.RECORDS: ("policy.records",),
