@@ -27,6 +27,7 @@ from memory.rules import entries, errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Place, Tier
+from memory.scanner.provenance import Writer
 
 TEXT_CHARS: Final = 4_000
 REASON_CHARS: Final = 2_000
@@ -122,9 +123,14 @@ def _final(proposal: ConsolidationProposal, text: str | None) -> tuple[str, bool
 
 
 def hold_reason(owner: Owner, text: str, by: Actor) -> str:
-    """Return why the scanner would hold a rule, empty when it would not."""
+    """Return why the scanner would hold a rule, empty when it would not.
+
+    A person decides about every proposal: there is no more that a policy asks for.
+    """
     place = Place(Tier.LEARNED, timezone.now().date().isoformat())
-    incoming = quarantine.Incoming(owner, place, text, "append", SOURCE, by.label)
+    incoming = quarantine.Incoming(
+        owner, place, text, "append", SOURCE, by.label, writer=Writer.OPERATOR.value
+    )
     verdict = quarantine.judge(incoming, text)
     if verdict.action == "allow":
         return ""

@@ -8,6 +8,7 @@ from ninja import Schema
 from pydantic import Field
 
 from memory.api.shapes import ListParams, Stamp, TextOrNull
+from memory.files import scan_context
 from memory.models import HeldFile
 from memory.review import detail, highlight, preview
 from memory.review.decide import REASON_CHARS, Decision
@@ -105,6 +106,32 @@ class FindingOut(Schema):
     decoded: str | None = None
     why: str
     mode: str = "hold"
+    completes: str = Field(
+        default="",
+        description="The kept text without which the finding would not hold: this text "
+        "is the second half. Empty for a text that holds by itself.",
+    )
+
+
+class EffectOut(Schema):
+    """By how much a part of the context moved the thresholds; below 0 is stricter."""
+
+    part: str
+    value: str
+    suspicious: float
+    held: float
+
+
+class ContextOut(Schema):
+    """What the text was judged as; ``policy`` says whether policy was."""
+
+    origin: str
+    tier: str
+    writer: str
+    suspicious_from: float
+    held_from: float
+    policy: bool
+    effects: list[EffectOut]
 
 
 class HeldLineOut(Schema):
@@ -187,6 +214,7 @@ class HeldOut(HeldLineOut):
     body: str
     normalized: str
     findings: list[FindingOut]
+    context: ContextOut
     mode: str
     rules_version: str
     diff: list[dict[str, str]]
@@ -196,6 +224,10 @@ class HeldOut(HeldLineOut):
     @staticmethod
     def resolve_body(case: HeldFile) -> str:
         return preview.text_of(case)
+
+    @staticmethod
+    def resolve_context(case: HeldFile) -> dict[str, Any]:
+        return scan_context.context_of(case).as_map()
 
     @staticmethod
     def resolve_normalized(case: HeldFile) -> str:

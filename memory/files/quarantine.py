@@ -7,8 +7,8 @@ confirmed attacks by their signature.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import partial
 from typing import Any, Final, Protocol
@@ -18,7 +18,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from memory import scanner, workspace_settings
-from memory.files import clearances
+from memory.files import clearances, scan_context
 from memory.files.paths import Owner
 from memory.journal import append as journal
 from memory.models import (
@@ -33,6 +33,7 @@ from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 from memory.rules.translation import gettext_noop
 from memory.scanner import Verdict
+from memory.scanner.provenance import Writer
 from memory.scanner.similarity import SAME_FROM
 from memory.stored_files.store import digest
 from memory.workspace_settings import declarations
@@ -101,7 +102,10 @@ RELEASERS: Final[dict[str, Releaser]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A text to be stored: its destination, its writer and its source."""
+    """A text to be stored: its destination, its writer and its source.
+
+    ``writer`` is whose hand it was, seen from the memory it goes to.
+    """
 
     owner: Owner
     place: Where
@@ -113,6 +117,16 @@ class Incoming:
     # The bytes as found, when they are not text.
     raw: bytes | None = None
     subjects: tuple[str, ...] = ()
+    writer: str = Writer.OWN.value
+
+    def scan(self, text: str, workspace_policy: Policy) -> Verdict:
+        """Scan a text as one of this writer, from this source, for this place."""
+        return workspace_policy.scan(
+            text,
+            source=self.source,
+            tier=self.place.tier.value,
+            writer=self.writer,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +159,17 @@ class Policy:
     attacks: tuple[str, ...]
     weights: Mapping[str, float] = field(default_factory=dict)
 
-    def scan(self, text: str, *, source: str, tier: str) -> Verdict:
+    def scan(
+        self, text: str, *, source: str, tier: str, writer: str | None = None
+    ) -> Verdict:
         """Return the verdict of the rules as they are set here."""
         return scanner.scan(
-            text, source=source, tier=tier, modes=self.modes, weights=self.weights
+            text,
+            source=source,
+            tier=tier,
+            writer=writer,
+            modes=self.modes,
+            weights=self.weights,
         )
 
     def action_for(self, tier: str, source: str) -> str:
@@ -199,45 +220,33 @@ def judge(
 ) -> Judgement:
     """Scan a text for its place and source; policy decides what a hit means.
 
-    For many texts read the policy once and pass it.
+    For many texts read the policy once and pass it. A write to a text that is there
+    already is judged by ``write_check``.
     """
-    workspace_id = incoming.owner.workspace_id
-    workspace_policy = workspace_policy or policy(workspace_id)
-    tier, source = incoming.place.tier.value, incoming.source
-    scan = partial(workspace_policy.scan, source=source, tier=tier)
-    verdict = scan(text)
+    workspace_policy = workspace_policy or policy(incoming.owner.workspace_id)
+    scan = partial(incoming.scan, workspace_policy=workspace_policy)
+    return action_of(incoming, text, scan, workspace_policy)
+
+
+def action_of(
+    incoming: Incoming,
+    text: str,
+    scan: Callable[[str], Verdict],
+    workspace_policy: Policy,
+) -> Judgement:
+    """Return what the workspace's policy makes of what a scan says of a text."""
+    workspace_id, verdict = incoming.owner.workspace_id, scan(text)
     is_known = workspace_policy.resembles_known(text)
-    is_suspect = verdict.is_held or is_known
-    if not is_suspect or clearances.is_cleared(workspace_id, text):
-        return Judgement("allow", "", verdict)
-    if not is_known and clearances.passes_without(workspace_id, text, scan):
+    if (
+        not (verdict.is_held or is_known)
+        or clearances.is_cleared(workspace_id, text)
+        or (not is_known and clearances.passes_without(workspace_id, text, scan))
+    ):
         return Judgement("allow", "", verdict)
     if verdict.is_blocked:
         return Judgement("block", _strongest_reason(verdict), verdict)
-    action = workspace_policy.action_for(tier, incoming.source)
+    action = workspace_policy.action_for(incoming.place.tier.value, incoming.source)
     return Judgement(action, _strongest_reason(verdict), verdict)
-
-
-def aligned(judgement: Judgement, incoming: Incoming, judged_chars: int) -> Judgement:
-    """Move the spans of findings from the scanned text to the stored text.
-
-    An append is scanned together with the text before it; the case stores only the new
-    part, and every span must fit it. Findings wholly before it are dropped.
-    """
-    before, size = judged_chars - len(incoming.text), len(incoming.text)
-    if before <= 0:
-        return judgement
-    findings = tuple(
-        replace(
-            finding,
-            start=max(finding.start - before, 0),
-            end=min(finding.end - before, size),
-        )
-        for finding in judgement.verdict.findings
-        if finding.end > before
-    )
-    verdict = replace(judgement.verdict, findings=findings)
-    return replace(judgement, verdict=verdict)
 
 
 def _open_case(incoming: Incoming, fingerprint: str) -> HeldFile | None:
@@ -276,6 +285,7 @@ def _case(incoming: Incoming, judgement: Judgement, fingerprint: str) -> HeldFil
         score=verdict.score,
         risk=verdict.risk if verdict.findings else NO_FINDINGS_RISK,
         rules_version=verdict.rules_version,
+        outcome={scan_context.KEY: verdict.context.as_map()} if verdict.context else {},
     )
 
 

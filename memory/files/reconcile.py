@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import structlog
 from django.db.models import Q
 
-from memory import scanner
-from memory.files import commit, quarantine, suppressed_names, versions
+from memory.files import commit, quarantine, suppressed_names, versions, write_check
 from memory.files import paths as file_paths
 from memory.files.paths import Owner
 from memory.files.quarantine import Incoming, Judgement
@@ -25,6 +24,7 @@ from memory.models import MemoryFile, Workspace
 from memory.rules import entries, errors
 from memory.rules.permissions import system
 from memory.rules.tiers import HARD_CAP, Place
+from memory.scanner.provenance import Writer
 from memory.stored_files.store import RootLost, Stored, Unsafe
 
 log = structlog.get_logger(__name__)
@@ -79,31 +79,23 @@ def look(file: MemoryFile) -> str:
 
 
 def _record_change(file: MemoryFile, stored: Stored | None) -> str:
-    owner, place = file_paths.owner_of(file), file_paths.place_of(file)
+    owner = file_paths.owner_of(file)
     by = system(owner.workspace_id, "disk")
     if stored is None:
         file_paths.require_tree(owner.crew.workspace.slug)
         removal = versions.begin(file, None, by=by, source="disk")
         commit.settle(file, removal, "")
         return "removed"
-    text = _text(stored)
-    incoming = Incoming(
-        owner=owner,
-        place=place,
-        text=stored.data.decode("utf-8", "replace"),
-        mode="replace",
-        source="disk",
-        written_by="found on disk",
-        base_sha256=file.sha256,
-        raw=stored.data,
-    )
+    text, incoming = _text(stored), _incoming(file, stored)
     if text is None:
         # Bytes that are no text, or too many, are held, so that nothing is lost.
-        verdict = scanner.scan(incoming.text[:HARD_CAP])
+        policy = quarantine.policy(owner.workspace_id)
+        verdict = incoming.scan(incoming.text[:HARD_CAP], policy)
         judgement = Judgement("hold", "the bytes found on disk are not text.", verdict)
     else:
-        suppression = suppressed_names.judge(incoming, text, _served_text(file))
-        judgement = suppression or quarantine.judge(incoming, text)
+        served = _served_text(file)
+        suppression = suppressed_names.judge(incoming, text, served)
+        judgement = suppression or write_check.judge(incoming, served, text)
         if judgement.action == "allow":
             version = versions.begin(file, stored.data, by=by, source="disk")
             commit.settle(file, version, text)
@@ -116,6 +108,21 @@ def _record_change(file: MemoryFile, stored: Stored | None) -> str:
     if is_named and not file.versions.exists():
         _forget(file)
     return "held"
+
+
+def _incoming(file: MemoryFile, stored: Stored) -> Incoming:
+    """Return the bytes found on disk, of which nobody says who wrote them."""
+    return Incoming(
+        owner=file_paths.owner_of(file),
+        place=file_paths.place_of(file),
+        text=stored.data.decode("utf-8", "replace"),
+        mode="replace",
+        source="disk",
+        written_by="found on disk",
+        base_sha256=file.sha256,
+        raw=stored.data,
+        writer=Writer.UNKNOWN.value,
+    )
 
 
 def _forget(file: MemoryFile) -> None:

@@ -16,7 +16,8 @@ from memory.files import quarantine, scanner_words
 from memory.files.quarantine import Incoming, Policy
 from memory.rules import errors
 from memory.rules.translation import gettext, gettext_noop
-from memory.scanner import Finding, Level, Span, Verdict
+from memory.scanner import Finding, Level, Span, Verdict, changes
+from memory.scanner.provenance import Writer
 from memory.stored_files.store import digest
 
 MAX_FINDINGS: Final = 20
@@ -76,21 +77,25 @@ def finding_facts(finding: Finding) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """What a text is scanned with: source, tier, and the workspace's policy."""
+    """What a text is scanned with: source, tier, writer, and the workspace's policy."""
 
     source: str
     tier: str
     policy: Policy
+    writer: str = Writer.OWN.value
 
     @classmethod
     def of(cls, incoming: Incoming, policy: Policy | None = None) -> Standard:
         """Return the standard for a text to be stored."""
         workspace_policy = policy or quarantine.policy(incoming.owner.workspace_id)
-        return cls(incoming.source, incoming.place.tier.value, workspace_policy)
+        tier = incoming.place.tier.value
+        return cls(incoming.source, tier, workspace_policy, incoming.writer)
 
     def scan(self, text: str) -> Verdict:
         """Scan a text by rules alone."""
-        return self.policy.scan(text, source=self.source, tier=self.tier)
+        return self.policy.scan(
+            text, source=self.source, tier=self.tier, writer=self.writer
+        )
 
 
 def of(
@@ -134,16 +139,16 @@ def _strongest(findings: Sequence[Finding]) -> str:
 
 
 def _together(remainder: Remainder, by: Standard, before: str) -> Remainder:
-    """Scan a clean rest together with the text before it."""
+    """Judge a clean rest together with the text before it."""
     if not before:
         return remainder
-    verdict, size = by.scan(before + remainder.text), len(before)
+    verdict = changes.judge(changes.between(before, before + remainder.text), by.scan)
+    if not verdict.is_held:
+        return remainder
+    size = len(before)
     findings = tuple(
         replace(finding, start=max(finding.start - size, 0), end=finding.end - size)
         for finding in verdict.findings
-        if finding.end > size
     )
-    if not verdict.is_held or not findings:
-        return remainder
     reason = _strongest(findings)
     return replace(remainder, level=verdict.verdict, why=reason, findings=findings)

@@ -20,6 +20,7 @@ WORDS: Final[dict[str, _StrPromise]] = {
     "role_play": pgettext_lazy("scanner", "role play"),
     "hidden_text": pgettext_lazy("scanner", "hidden text"),
     "secrets": pgettext_lazy("scanner", "secrets"),
+    "policy": pgettext_lazy("scanner", "policy"),
     # What the scanner does not look for: names on the list of suppressed ones.
     "suppressed": pgettext_lazy("scanner", "suppressed person"),
     # Severities, and levels of a risk.

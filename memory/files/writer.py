@@ -9,7 +9,6 @@ the file finds the intention and completes it (the bytes are on disk) or deletes
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
 
 from memory import scanner
 from memory.files import (
@@ -19,7 +18,9 @@ from memory.files import (
     quarantine,
     reconcile,
     redaction,
+    scan_context,
     versions,
+    write_check,
 )
 from memory.files.paths import Owner
 from memory.files.quarantine import HeldForReview, Incoming, WriteRefused
@@ -31,8 +32,6 @@ from memory.rules.permissions import Actor, AgentRole
 from memory.rules.tiers import Place, Tier, WriteMode
 from memory.rules.translation import gettext, gettext_noop
 from memory.stored_files.store import digest
-
-JUDGED_TAIL: Final = 600
 
 
 class TierFull(errors.AppError):
@@ -152,20 +151,6 @@ def check_cap(
 
 
 # ── Scanning ─────────────────────────────────────────────────────────────────
-def _suspect(request: Request, current: str, final: str) -> str:
-    """Return the text to scan.
-
-    The whole resulting body, so that an attack split over two appends is found. When a
-    person accepted a body that the scanner would hold, only its end is scanned with the
-    new text, or nothing could ever be appended again.
-    """
-    if request.mode is WriteMode.REPLACE or not current:
-        return final
-    if scanner.scan(current).is_held:
-        return current[-JUDGED_TAIL:] + final[len(current) :]
-    return final
-
-
 def _gate(request: Request, current: str, final: str, by: Actor) -> str:
     """Return the final text, perhaps redacted, or raise Held or Refused."""
     incoming = Incoming(
@@ -177,6 +162,7 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         written_by=by.label,
         base_sha256=digest(current.encode()) if current else "",
         subjects=request.subjects,
+        writer=scan_context.writer_of(by, request.owner.of(request.place).agent_id),
     )
     if quarantine.is_blocked(incoming):
         raise WriteRefused(
@@ -184,13 +170,11 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         )
     if clearances.is_cleared(request.owner.workspace_id, request.text):
         return final
-    suspect = _suspect(request, current, final)
-    judgement = quarantine.judge(incoming, suspect)
+    judgement = write_check.judge(incoming, current, final)
     if judgement.action == "allow":
         return final
     if judgement.action == "block":
         raise WriteRefused(why=gettext(judgement.why))
-    judgement = quarantine.aligned(judgement, incoming, len(suspect))
     if judgement.action == "redact":
         remainder = redaction.of(
             request.text,
@@ -206,11 +190,8 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
 
 
 def preceding_text(request: Request, current: str) -> str:
-    """Return the text before a new one, that is scanned together with it."""
-    if request.mode is WriteMode.REPLACE or not current:
-        return ""
-    ahead = resulting_text(current, replace(request, text=""))
-    return ahead[-JUDGED_TAIL:] if scanner.scan(current).is_held else ahead
+    """Return the text that a new one goes below."""
+    return resulting_text(current, replace(request, text=""))
 
 
 # ── Writing ──────────────────────────────────────────────────────────────────

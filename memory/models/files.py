@@ -176,7 +176,8 @@ class HeldFile(models.Model):
     reason = models.TextField(blank=True)
     decided_by = models.CharField(max_length=254, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
-    # For undo: the version that a release created, what was blocked or cleared.
+    # For undo: the version that a release created, what was blocked or cleared. Under
+    # "context", what the text was judged as.
     outcome = models.JSONField(default=dict, blank=True)
 
     class Meta:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from memory import scanner
-from memory.files import quarantine, redaction
+from memory.files import quarantine, redaction, scan_context, write_check
 from memory.files.paths import Owner
 from memory.files.quarantine import (
     HeldForReview,
@@ -24,10 +24,12 @@ from memory.files.quarantine import (
 from memory.files.redaction import Standard
 from memory.models import HeldFile, HeldRecord
 from memory.records import sessions
+from memory.records.types import Provenance
 from memory.rules import entries, errors, scopes
 from memory.rules.permissions import Actor
 from memory.rules.scopes import Scope as Scope
 from memory.rules.translation import gettext
+from memory.scanner.provenance import Writer
 from memory.stored_files.store import digest
 
 CONTENT_BYTES: Final = 65_536
@@ -145,30 +147,30 @@ class Gate:
         self._source, self._by = source, by
         self._policies: dict[str, Policy] = {}
         self._blocked: dict[str | None, bool] = {}
+        self._last: Draft | None = None
 
-    def admit(self, draft: Draft, record_id: str = "") -> Draft:
-        """Return the draft, perhaps redacted, or raise Held or Refused."""
-        source = self._source
+    def admit(self, draft: Draft, record_id: str = "", present: str = "") -> Draft:
+        """Return the draft, perhaps redacted, or raise Held or Refused.
+
+        ``present`` is what the record says now; a new one is judged with the draft
+        that this gate let in before it, when both are of one conversation.
+        """
+        self._last, last = None, self._last
+        self._last = self._admit(draft, record_id, present, last)
+        return self._last
+
+    def _admit(
+        self, draft: Draft, record_id: str, present: str, last: Draft | None
+    ) -> Draft:
         if draft.owner is None:
-            if scanner.scan(draft.content, source=source).is_held:
-                reason = gettext(
-                    "name a crew or an agent: only theirs can be reviewed."
-                )
-                raise WriteRefused(why=reason)
+            self._require_clean(draft.content)
             return draft
-        incoming = Incoming(
-            owner=draft.owner,
-            place=RecordPlace(draft.external_id[:64]),
-            text=draft.content,
-            mode="replace",
-            source=source[:16],
-            written_by=self._by.label,
-        )
+        incoming = self._incoming(draft, draft.owner)
         if self._is_blocked(incoming):
             raise WriteRefused(
                 why=gettext("this writer is blocked until an operator lifts it.")
             )
-        judgement = self._judge(draft, incoming)
+        judgement = self._judge(draft, incoming, present, last)
         if judgement.action == "allow":
             return draft
         if judgement.action == "block":
@@ -184,8 +186,26 @@ class Gate:
             # A release is a person's act: whose conversation it was is known only here.
             # A revision stays in its record's.
             draft = replace(draft, trace_id=trace_of(draft, by=self._by))
-        _keep_draft(held_file, draft, record_id, source)
+        _keep_draft(held_file, draft, record_id, self._source)
         raise HeldForReview(held_id=held_file.id, why=gettext(judgement.why))
+
+    def _require_clean(self, content: str) -> None:
+        """Refuse a text of the workspace itself that nobody could review."""
+        writer = scan_context.writer_of(self._by, None)
+        if scanner.scan(content, source=self._source, writer=writer).is_held:
+            reason = gettext("name a crew or an agent: only theirs can be reviewed.")
+            raise WriteRefused(why=reason)
+
+    def _incoming(self, draft: Draft, owner: Owner) -> Incoming:
+        return Incoming(
+            owner=owner,
+            place=RecordPlace(draft.external_id[:64]),
+            text=draft.content,
+            mode="replace",
+            source=self._source[:16],
+            written_by=self._by.label,
+            writer=self._writer(owner),
+        )
 
     def _is_blocked(self, incoming: Incoming) -> bool:
         agent_id = incoming.owner.agent_id
@@ -198,7 +218,14 @@ class Gate:
             self._policies[workspace_id] = quarantine.policy(workspace_id)
         return self._policies[workspace_id]
 
-    def _judge(self, draft: Draft, incoming: Incoming) -> Judgement:
+    def _writer(self, owner: Owner) -> str:
+        if self._by.is_agent and self._source == Provenance.USER_REQUESTED:
+            return Writer.USER.value
+        return scan_context.writer_of(self._by, owner.agent_id)
+
+    def _judge(
+        self, draft: Draft, incoming: Incoming, present: str, last: Draft | None
+    ) -> Judgement:
         """Scan the content; suspicious metadata is refused, it cannot be released."""
         policy = self._policy(incoming.owner.workspace_id)
         leaves = "\n".join(entries.leaves(draft.metadata))
@@ -209,15 +236,30 @@ class Gate:
                     "the metadata holds text that the scanner does not let pass."
                 )
                 raise WriteRefused(why=reason)
-        return quarantine.judge(incoming, draft.content, policy)
+        judgement = write_check.judge(incoming, present, draft.content, policy)
+        if judgement.action == "allow" and last is not None and _follows(draft, last):
+            name = RecordPlace(last.external_id[:64]).label
+            return write_check.judge_after(incoming, last.content, name, policy)
+        return judgement
 
 
-def gate(draft: Draft, record_id: str, *, source: str, by: Actor) -> Draft:
+def _follows(draft: Draft, last: Draft) -> bool:
+    """Whether two drafts are of one conversation, so that they are read together."""
+    return (draft.owner, draft.scope, draft.session_id) == (
+        last.owner,
+        last.scope,
+        last.session_id,
+    )
+
+
+def gate(
+    draft: Draft, record_id: str, *, source: str, by: Actor, present: str = ""
+) -> Draft:
     """Return the draft, perhaps redacted, or raise Held or Refused.
 
     Not inside a transaction: the held case must be stored although this raises.
     """
-    return Gate(source=source, by=by).admit(draft, record_id)
+    return Gate(source=source, by=by).admit(draft, record_id, present)
 
 
 def _keep_draft(held_file: HeldFile, draft: Draft, record_id: str, source: str) -> None:

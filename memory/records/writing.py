@@ -179,7 +179,9 @@ def amend(
         drafts.check(draft)
         if rows.is_same(row, draft):
             return row
-        draft = drafts.gate(draft, row.id, source=provenance, by=by)
+        draft = drafts.gate(
+            draft, row.id, source=provenance, by=by, present=row.content
+        )
         updated = replace_content(
             row, draft, expected=row.version, provenance=provenance, reason=reason,
             by=by,

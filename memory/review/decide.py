@@ -16,7 +16,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from memory import scanner
-from memory.files import quarantine, scanner_words, writer
+from memory.files import quarantine, scan_context, scanner_words, writer
 from memory.models import (
     BlockedSource,
     Clearance,
@@ -143,7 +143,7 @@ def decide(  # noqa: PLR0913  (spans and digest are independent)
         outcome = _act(live, decision, reason, redactions, preview_sha256, by)
         live.state, live.decision = STATES[decision], decision.value
         live.reason, live.decided_by = reason.strip(), by.label
-        live.decided_at, live.outcome = timezone.now(), outcome
+        live.decided_at, live.outcome = timezone.now(), _context(live) | outcome
         live.version += 1
         live.save()
         labels.write(live)
@@ -155,6 +155,12 @@ def decide(  # noqa: PLR0913  (spans and digest are independent)
             reason=live.reason,
         )
     return live
+
+
+def _context(case: HeldFile) -> dict[str, Any]:
+    """Return what stays of an outcome: the context in which the text was judged."""
+    context = case.outcome.get(scan_context.KEY)
+    return {scan_context.KEY: context} if context else {}
 
 
 def _act(
@@ -240,7 +246,7 @@ def undo(case: HeldFile, *, by: Actor, version: int | None = None) -> HeldFile:
         labels.forget(live)
         details = {"decision": live.decision, "was": live.state}
         live.state, live.decision, live.reason = HeldState.HELD, "", ""
-        live.decided_by, live.decided_at, live.outcome = "", None, {}
+        live.decided_by, live.decided_at, live.outcome = "", None, _context(live)
         live.version += 1
         live.save()
         quarantine.record("memory.held_undone", live, by, **details)

@@ -10,19 +10,19 @@ from typing import Final
 
 from django.utils import timezone
 
-from memory.files import policy, search_index, versions
+from memory.files import policy, scan_context, search_index, versions
 from memory.files.versions import DiffLine
 from memory.models import HeldFile, HeldState, MemoryFile
-from memory.review import highlight
+from memory.review import context_words, highlight
 from memory.review import preview as review_preview
 from memory.review import queue as review_queue
+from memory.review.context_words import Row
 from memory.review.decide import UNDO_DAYS, Decision
 from memory.review.highlight import Marked, Note
 from memory.review.preview import Preview
 from memory.rules import chunks, errors, tokenizer
 from memory.rules.permissions import Actor
 from memory.rules.translation import gettext, gettext_noop
-from memory.scanner import scoring
 
 HIGH: Final = 0.9
 MEDIUM: Final = 0.6
@@ -60,11 +60,17 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class CaseDetail:
-    """One case in full; texts of its source are held from the score ``threshold``."""
+    """One case in full; such a text is held from the score ``threshold``.
+
+    ``context`` is what the text was judged as, part by part.
+    """
 
     line: Line
     text: Marked
     threshold: float
+    suspicious: float
+    context: list[Row]
+    judges_policy: bool
     diff: list[DiffLine]
     redacted: Redaction | None
     selected_spans: frozenset[tuple[int, int]]
@@ -211,11 +217,14 @@ def case_detail(
     """Return a case in full; ``spans`` are the parts selected for redaction."""
     text = review_preview.text_of(case)
     headings = [piece.heading for piece in chunks.split(text[:READ]) if piece.heading]
-    remaining = _undo_time(case)
+    remaining, context = _undo_time(case), scan_context.context_of(case)
     return CaseDetail(
         line=line(case),
         text=highlight.mark(text, case.findings),
-        threshold=scoring.thresholds(case.source, case.tier).held,
+        threshold=context.held,
+        suspicious=context.suspicious,
+        context=context_words.rows(context),
+        judges_policy=context.judges_policy,
         diff=change(case),
         redacted=redaction_or_none(case, spans),
         selected_spans=frozenset(spans),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memory import scanner
-from memory.files import quarantine, redaction, versions, writer
+from memory.files import quarantine, redaction, scan_context, versions, writer
 from memory.files.paths import Owner
 from memory.files.writer import Request
 from memory.models import HeldFile
@@ -69,7 +69,8 @@ def remainder(
             write_request, writer.current_text(write_request.owner, write_request.place)
         )
     policy = quarantine.policy(case.workspace_id)
-    by = redaction.Standard(case.source, case.tier, policy)
+    writer_kind = scan_context.context_of(case).writer
+    by = redaction.Standard(case.source, case.tier, policy, writer_kind)
     return redaction.of(text, spans, by, findings=finding_spans, before=ahead)
 
 

@@ -26,7 +26,9 @@ from memory.models import (
 )
 from memory.rules import errors
 from memory.rules.permissions import Actor
+from memory.rules.tiers import Tier
 from memory.rules.translation import gettext, gettext_noop
+from memory.scanner.provenance import Writer
 from memory.stored_files.store import RootLost
 
 BUDGET_SECONDS: Final = 6.0
@@ -129,7 +131,7 @@ def _journal(workspace_id: str) -> Iterator[Stored]:
     rows = rows.filter(agent_id__isnull=False, erased_at__isnull=True)
     for row in rows.order_by("-seq")[:JOURNAL_LIMIT]:
         kind = gettext_noop("journal summary")
-        yield Stored(kind, row.id, row.summary, "tool", "journal")
+        yield Stored(kind, row.id, row.summary, "prompt", "journal")
 
 
 def _records(workspace_id: str) -> Iterator[Stored]:
@@ -270,6 +272,7 @@ def _judge(
         source=version.source,
         written_by=version.written_by,
         base_sha256=before.sha256 if before else "",
+        writer=_writer(file, version),
     )
     released = HeldFile.objects.filter(
         workspace_id=file.workspace_id,
@@ -281,6 +284,16 @@ def _judge(
     for body in released.values_list("body", flat=True):
         text = text.replace(bytes(body).decode("utf-8", "replace"), "\n")
     return incoming, quarantine.judge(incoming, text)
+
+
+def _writer(file: MemoryFile, version: MemoryVersion) -> str:
+    """Return whose hand a version was, as far as its file and source say."""
+    if file.tier == Tier.LEARNED or version.source == "restore":
+        # People approve what is learned, and people put versions back.
+        return Writer.OPERATOR.value
+    if version.source == "disk":
+        return Writer.UNKNOWN.value
+    return Writer.OWN.value if file.agent_id else Writer.TEAMMATE.value
 
 
 def _restore_newest_clean(file: MemoryFile, bad: MemoryVersion, by: Actor) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 
 from memory import scanner
 from memory.files import policy, quarantine
-from memory.review import highlight, rescan
+from memory.review import context_words, highlight, rescan
+from memory.review.context_words import Row
 from memory.review.highlight import Marked
 from memory.review.rescan import Replay
 from memory.rules.permissions import Actor
-from memory.scanner import Verdict, registry, scoring
+from memory.scanner import Verdict, provenance, registry
+from memory.scanner.provenance import Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +23,9 @@ class Attempt:
     """The scanner's verdict on a text that is not stored.
 
     ``saved`` is the verdict without the draft, None when the draft changes no rule.
-    ``action`` is what the policy does with a held verdict of the source, "" where only
-    the tier decides; ``tiers_decide`` says whether the line of a tier may.
+    ``action`` is what the policy does with a held verdict, "" where it holds;
+    ``tiers_decide`` says whether a tier, of which none is named, may decide otherwise.
+    ``context`` is what the text was judged as, part by part.
     """
 
     verdict: Verdict
@@ -32,32 +36,46 @@ class Attempt:
     ms: float
     action: str
     tiers_decide: bool
+    context: list[Row]
+    judges_policy: bool
 
 
 def attempt(
-    actor: Actor, text: str, source: str, draft: Mapping[str, str] | None = None
+    actor: Actor,
+    text: str,
+    source: str,
+    draft: Mapping[str, str] | None = None,
+    *,
+    tier: str = "",
+    writer: str = Writer.OWN.value,
 ) -> Attempt:
     """Scan a text under the workspace's policy and a draft of changes to it."""
     saved_policy = policy.in_force(actor.workspace_id)
     new = {change.key: change.after for change in policy.changes(actor, draft or {})}
     lines = saved_policy | new
-    started = time.perf_counter()
     weights = quarantine.policy(actor.workspace_id).weights
-    verdict = scanner.scan(text, source=source, modes=lines, weights=weights)
+    scan = partial(
+        scanner.scan, text, source=source, tier=tier, writer=writer, weights=weights
+    )
+    started = time.perf_counter()
+    verdict = scan(modes=lines)
     milliseconds = (time.perf_counter() - started) * 1000
     saved = None
     if any(key in registry.BY_ID for key in new):
-        saved = scanner.scan(text, source=source, modes=saved_policy, weights=weights)
-    limits = scoring.thresholds(source, None)
+        saved = scan(modes=saved_policy)
+    context = provenance.context(source, tier, writer)
+    action = lines.get(f"source:{source}") or lines.get(f"tier:{tier}") or ""
     return Attempt(
         verdict,
         saved,
         highlight.mark(text, [asdict(finding) for finding in verdict.findings]),
-        limits.suspicious,
-        limits.held,
+        context.suspicious,
+        context.held,
         round(milliseconds, 2),
-        "block" if verdict.is_blocked else lines.get(f"source:{source}", ""),
-        any(key.startswith("tier:") and value for key, value in lines.items()),
+        "block" if verdict.is_blocked else action,
+        not tier and any(lines[key] for key in lines if key.startswith("tier:")),
+        context_words.rows(context),
+        context.judges_policy,
     )
 
 

@@ -6,7 +6,7 @@ not held is not stored, so it counts for no rule.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, timedelta
@@ -19,7 +19,9 @@ from memory.files.policy import RuleCard
 from memory.models import HeldFile
 from memory.rules.permissions import Actor
 from memory.rules.translation import gettext, gettext_noop
+from memory.scanner import policy_kinds
 from memory.scanner.model import Family
+from memory.scanner.policy_kinds import Kind
 
 PAGE: Final = 25
 DAYS: Final = 30
@@ -54,10 +56,14 @@ class RuleFilter:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Held texts by rule and day, oldest day first; ``is_cut`` when not all counted."""
+    """Held texts by rule and day, oldest day first; ``is_cut`` when not all counted.
+
+    ``by_kind`` are those of each kind of policy, of all days together.
+    """
 
     by_rule: Mapping[str, list[int]]
     is_cut: bool
+    by_kind: Mapping[Kind, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,10 @@ class RuleLine:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The rules that match, and a page of them; ``peak`` is the busiest day's count."""
+    """The rules that match, and a page of them; ``peak`` is the busiest day's count.
+
+    ``by_kind`` are the held texts of each kind of policy.
+    """
 
     matching: list[RuleLine]
     page: int
@@ -83,6 +92,7 @@ class Listing:
     custom_count: int
     peak: int
     is_cut: bool
+    by_kind: Mapping[Kind, int]
 
     @property
     def rows(self) -> list[RuleLine]:
@@ -109,16 +119,19 @@ def daily_hits(actor: Actor) -> Hits:
     )
     newest = rows.order_by("-received_at").values_list("received_at", "findings")
     by_rule: dict[str, list[int]] = defaultdict(lambda: [0] * DAYS)
+    by_kind = Counter[Kind]()
     # In chunks: a text may have many findings.
     texts = newest[: MAX_HITS + 1].iterator(chunk_size=100)
     for number, (received_at, findings) in enumerate(texts):
         if number == MAX_HITS:
-            return Hits(dict(by_rule), is_cut=True)
+            return Hits(dict(by_rule), is_cut=True, by_kind=by_kind)
         # A clock that ran ahead counts as today.
         day = min((received_at - start).days, DAYS - 1)
-        for name in {finding["rule"] for finding in findings}:
+        names = {finding["rule"] for finding in findings}
+        by_kind.update(policy_kinds.kinds_of(names))
+        for name in names:
             by_rule[name][day] += 1
-    return Hits(dict(by_rule), is_cut=False)
+    return Hits(dict(by_rule), is_cut=False, by_kind=by_kind)
 
 
 def _matches(line: RuleLine, filters: RuleFilter) -> bool:
@@ -181,4 +194,5 @@ def listing(
         custom_count=sum(line.card.is_changed for line in lines),
         peak=max((max(line.days) for line in lines), default=0),
         is_cut=hits.is_cut,
+        by_kind=hits.by_kind,
     )

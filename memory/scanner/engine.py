@@ -11,6 +11,7 @@ from memory.scanner import (
     hidden,
     matching,
     normalise,
+    provenance,
     registry,
     scoring,
     secrets,
@@ -24,44 +25,48 @@ if TYPE_CHECKING:
 
 _NO_MODES: Mapping[str, str] = MappingProxyType({})
 _NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
-_DECODED_BONUS, _SHOWN_CHARS, _MAX_FINDINGS = 0.5, 400, 200
+_DECODED_BONUS, _SHOWN_CHARS, MAX_FINDINGS = 0.5, 400, 200
 _HEAD_SHARE, _WORTH_HIDING = 0.4, 0.6
 
 
-def scan(
+def scan(  # noqa: PLR0913  (each of them is independent)
     text: str,
     *,
     source: str | None = None,
     tier: str | None = None,
+    writer: str | None = None,
     modes: Mapping[str, str] = _NO_MODES,
     weights: Mapping[str, float] = _NO_WEIGHTS,
     known_signatures: Collection[str] = (),
 ) -> Verdict:
     """Judge one text.
 
-    `source` must be what the caller established, never a field of the payload. `modes`
-    switches single rules for a workspace, `weights` lowers their weights: one above a
-    rule's own counts as its own. `known_signatures` are those of confirmed attacks.
+    `source` and `writer` must be what the caller established, never a field of the
+    payload. `modes` switches single rules for a workspace, `weights` lowers their
+    weights: one above a rule's own counts as its own. `known_signatures` are those of
+    confirmed attacks.
     """
+    context = provenance.context(source, tier, writer)
     off = frozenset(rule for rule, mode in modes.items() if mode == Mode.OFF)
     hits = [*_collect(text, off), *_known_attacks(text, known_signatures)]
     scored = [
         _finding(hit, modes, weights)
         for hit in hits
-        if hit.rule.id not in off and scoring.is_judged(hit.rule, source)
+        if hit.rule.id not in off and scoring.is_judged(hit.rule, context)
     ]
     scored.sort(key=lambda item: (item.finding.start, -item.finding.weight))
     points = scoring.score(scored)
     findings = [item.finding for item in scored]
-    limits = scoring.thresholds(source, tier)
-    level = scoring.level(points, findings, limits)
+    level = scoring.level(points, findings, scoring.limits(context))
     # The priority in review: the score, raised by the learned head.
     risk = points
     if level is not Level.CLEAN:
         share = _HEAD_SHARE * head.likelihood(text)
         risk = round(points + (1.0 - points) * share, 4)
-    findings = findings[:_MAX_FINDINGS]
-    return Verdict(level.value, points, risk, tuple(findings), registry.VERSION)
+    findings = findings[:MAX_FINDINGS]
+    return Verdict(
+        level.value, points, risk, tuple(findings), registry.VERSION, context
+    )
 
 
 def _known_attacks(text: str, signatures: Collection[str]) -> list[Hit]:
@@ -138,5 +143,6 @@ def _finding(
         hit.decoded,
         rule.why,
         str(modes.get(rule.id, Mode.HOLD.value)),
+        is_mention=hit.factor < 1.0,
     )
-    return scoring.Scored(finding, hit.factor < 1.0)
+    return scoring.Scored(finding, finding.is_mention)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory.scanner.provenance import Context
 
 
 class Family(StrEnum):
@@ -46,7 +50,11 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A rule that fired, with its place in the original text."""
+    """A rule that fired, with its place in the original text.
+
+    `completes` names the kept text without which it would not hold; see changes.py.
+    With `is_mention` its context reduced its weight.
+    """
 
     rule: str
     family: str
@@ -57,6 +65,8 @@ class Finding:
     decoded: str | None
     why: str
     mode: str = Mode.HOLD.value
+    completes: str = ""
+    is_mention: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +74,7 @@ class Verdict:
     """The scanner's answer about one text.
 
     `score` comes from rules alone and decides; `risk` orders the review queue and
-    may include the learned head.
+    may include the learned head. `context` is what the text was judged as.
     """
 
     verdict: str
@@ -72,6 +82,7 @@ class Verdict:
     risk: float
     findings: tuple[Finding, ...]
     rules_version: str
+    context: Context | None = None
 
     @property
     def is_held(self) -> bool:

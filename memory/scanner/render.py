@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.scanner import engine, invisible
 from memory.scanner.model import Severity
+from memory.scanner.provenance import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -124,8 +125,11 @@ def _merged(parts: Iterable[Span], size: int) -> list[tuple[int, int, list[str]]
 
 
 def redact_for_prompt(text: str, *, source: str | None = None) -> str:
-    """The text itself, or a notice in its place when the scanner would hold it."""
-    verdict = engine.scan(text, source=source)
+    """The text itself, or a notice in its place when the scanner would hold it.
+
+    By itself as text on its way into a prompt, about which policy has nothing to say.
+    """
+    verdict = engine.scan(text, source=source or Origin.PROMPT)
     if not verdict.is_held:
         return text
     families = sorted(

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.scanner import provenance
 from memory.scanner.model import Family, Finding, Level, Mode, Rule
+from memory.scanner.provenance import HELD_FROM as HELD_FROM
+from memory.scanner.provenance import SUSPICIOUS_FROM as SUSPICIOUS_FROM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memory.scanner.provenance import Context
+
 WINDOW = 900
-SUSPICIOUS_FROM = 0.4
-HELD_FROM = 0.72
 # Above this no further window can change the verdict.
 _CERTAIN = 0.9999
 
@@ -30,29 +33,21 @@ class Thresholds(NamedTuple):
     held: float
 
 
-# Trust comes from who authenticated, so callers pass the source they established.
-_BY_SOURCE = {
-    "web": Thresholds(0.35, 0.65),
-    "tool": Thresholds(0.35, 0.68),
-    "import": Thresholds(0.35, 0.68),
-    "operator": Thresholds(0.5, 0.82),
-}
-# Tiers that every agent of a crew reads at start-up are judged more strictly.
-_STRICT_TIERS = frozenset({"CREW", "PERSONA", "pins"})
-_STRICTER = 0.04
-
-
-def is_judged(rule: Rule, source: str | None) -> bool:
+def is_judged(rule: Rule, context: Context) -> bool:
     """Whether a rule counts: what operators decide, no policy holds for a person."""
-    return rule.family is not Family.POLICY or source != "operator"
+    return rule.family is not Family.POLICY or context.judges_policy
 
 
-def thresholds(source: str | None, tier: str | None) -> Thresholds:
-    """The two thresholds for a source and a tier."""
-    base = _BY_SOURCE.get(source or "", Thresholds(SUSPICIOUS_FROM, HELD_FROM))
-    if tier in _STRICT_TIERS:
-        return Thresholds(base.suspicious, base.held - _STRICTER)
-    return base
+def thresholds(
+    source: str | None, tier: str | None, writer: str | None = None
+) -> Thresholds:
+    """The two thresholds for a source, a tier and a writer."""
+    return limits(provenance.context(source, tier, writer))
+
+
+def limits(context: Context) -> Thresholds:
+    """The two thresholds of a context."""
+    return Thresholds(context.suspicious, context.held)
 
 
 def score(scored: Sequence[Scored]) -> float:

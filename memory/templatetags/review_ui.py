@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django import template
+from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
@@ -26,6 +27,13 @@ def scanner_word(value: str) -> str:
 def translated(text: str) -> str:
     """Return a sentence of the scanner's tables in the reader's language."""
     return gettext(text) if text else ""
+
+
+@register.filter
+def signed(number: float) -> str:
+    """Return a move of a threshold with its sign, in the reader's format."""
+    text = number_format(abs(number), 2)
+    return f"−{text}" if number < 0 else f"+{text}"
 
 
 @register.filter

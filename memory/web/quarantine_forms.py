@@ -10,11 +10,13 @@ from django import forms
 from django.utils.translation import gettext, gettext_lazy
 
 from memory.files import policy, scanner_words
+from memory.review import context_words, workbench
 from memory.review import detail as review_detail
-from memory.review import workbench
 from memory.review.decide import REASON_CHARS, Decision
 from memory.review.queue import Choices, HeldFilter
 from memory.review.workbench import RuleFilter
+from memory.rules.tiers import Tier
+from memory.scanner.provenance import Origin, Writer
 from memory.web import pages
 
 if TYPE_CHECKING:
@@ -188,6 +190,27 @@ class TextForm(forms.Form):
     )
     source = forms.ChoiceField(
         label=gettext_lazy("As if it came from"),
-        choices=_labelled(policy.SOURCES),
+        choices=_labelled(
+            {
+                name: words
+                for name, words in context_words.ORIGINS.items()
+                if name != Origin.PROMPT
+            }
+        ),
         initial="tool",
+    )
+    tier = forms.ChoiceField(
+        label=gettext_lazy("Into the tier"),
+        choices=[
+            ("", gettext_lazy("No tier")),
+            *((tier.value, tier.value) for tier in Tier),
+        ],
+        initial=Tier.AGENT.value,
+        required=False,
+    )
+    writer = forms.ChoiceField(
+        label=gettext_lazy("Written by"),
+        choices=_labelled(context_words.WRITERS),
+        initial=Writer.OWN.value,
+        required=False,
     )

@@ -17,12 +17,20 @@ from memory.figures import grouped
 from memory.files import policy, quarantine, scanner_words
 from memory.files.agreement import FEW_DECISIONS
 from memory.files.policy import PolicyChange
-from memory.review import labels, proposals, rule_tester, workbench
+from memory.review import (
+    context_words,
+    labels,
+    policy_table,
+    proposals,
+    rule_tester,
+    workbench,
+)
 from memory.review.rule_tester import Attempt
 from memory.review.workbench import Listing
 from memory.rules import errors
 from memory.rules.permissions import Actor
-from memory.scanner import registry
+from memory.scanner import provenance, registry
+from memory.scanner.provenance import Writer
 from memory.web import pages, scanner_figures
 from memory.web.quarantine_forms import RuleFilterForm, TextForm
 
@@ -45,7 +53,9 @@ def _draft(actor: Actor, params: QueryDict) -> dict[str, str]:
     """Return the draft that a form carries; only an admin has one."""
     if not actor.can("scanner.manage"):
         return {}
-    return _changing(actor, _values(params.getlist("set")))
+    kinds = _values(pair for pair in params.getlist("kind") if pair)
+    values = _values(params.getlist("set")) | policy_table.modes_of(kinds)
+    return _changing(actor, values)
 
 
 def _bulk(actor: Actor, params: QueryDict, listing: Listing) -> dict[str, str]:
@@ -106,11 +116,17 @@ def _context(actor: Actor, params: QueryDict) -> dict[str, Any]:
             for key, mode in draft.items()
             if key in registry.BY_ID and key not in listing.ids
         ],
+        "kinds": policy_table.lines(
+            quarantine.rule_modes(actor.workspace_id), draft, listing.by_kind
+        ),
         "lines": [(line, draft.get(line.key, line.action)) for line in lines],
         "set_lines": [line for line in lines if line.action],
         "modes": policy.MODES,
         "actions": quarantine.ACTIONS,
         "version": registry.VERSION,
+        "measured": policy_table.measured(),
+        "parts": context_words.table(),
+        "usual": provenance.context(None),
         "few": FEW_DECISIONS,
         "proposed": proposals.pending_count(actor),
         "unfiltered": _address(QueryDict(), draft, 1),
@@ -151,7 +167,14 @@ def _try_text(request: HttpRequest, actor: Actor, part: str) -> HttpResponse:
     if form.is_valid():
         fields = form.cleaned_data
         draft = _draft(actor, request.POST)
-        attempt = rule_tester.attempt(actor, fields["text"], fields["source"], draft)
+        attempt = rule_tester.attempt(
+            actor,
+            fields["text"],
+            fields["source"],
+            draft,
+            tier=fields["tier"],
+            writer=fields["writer"] or Writer.OWN,
+        )
     context = _attempt_context(form, attempt)
     if not part:
         context |= _context(actor, request.POST) | scanner_figures.context()

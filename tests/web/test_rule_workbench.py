@@ -39,10 +39,11 @@ def test_the_list_is_found_sorted_and_turned(world: World) -> None:
     rule = hold_text(world).findings[0]["rule"]
     first = text_of(world, "operator")
     assert first.count("data-row") == 25
-    assert "147 rules, page 1 of 6" in first
+    total = len(scanner.rules())
+    assert f"{total} rules, page 1 of {-(-total // 25)}" in first
     assert "data-row" in text_of(world, "operator", page="6")
     narrow = text_of(world, "operator", q=RULE)
-    assert (narrow.count("data-row"), "1 rule of 147" in narrow) == (1, True)
+    assert (narrow.count("data-row"), f"1 rule of {total}" in narrow) == (1, True)
     assert "No rule matches" in text_of(world, "operator", q="<script>zeppelin")
     assert "<script>zeppelin" not in text_of(world, "operator", q="<script>zeppelin")
     hit = text_of(world, "operator", state="hit")

@@ -87,7 +87,7 @@ def test_rules_are_found_by_words_id_family_and_state(world: World) -> None:
     assert all(name.startswith("secrets.") for name in ids(world, family="secrets"))
     assert ids(world, state="changed") == ids(world, state="off") == [RULE]
     assert rule in ids(world, state="hit")
-    assert len(ids(world, state="hit")) + len(ids(world, state="quiet")) == 147
+    assert {*ids(world, state="hit"), *ids(world, state="quiet")} == {*all_ids}
 
 
 def test_rules_are_sorted_by_hits_weight_and_precision(world: World) -> None:
@@ -102,8 +102,9 @@ def test_rules_are_sorted_by_hits_weight_and_precision(world: World) -> None:
 
 def test_a_page_beyond_the_last_is_the_last(world: World) -> None:
     listing = workbench.listing(world.actor("operator"), RuleFilter(), {}, page=99)
-    assert listing.page == listing.pages == 6
-    assert len(listing.rows) == 147 - 5 * workbench.PAGE
+    total, before = len(scanner.rules()), (listing.pages - 1) * workbench.PAGE
+    assert listing.page == listing.pages
+    assert 0 < len(listing.rows) == total - before <= workbench.PAGE
 
 
 # ── The draft ────────────────────────────────────────────────────────────────
