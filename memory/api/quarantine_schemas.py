@@ -122,7 +122,7 @@ class EffectOut(Schema):
     held: float
 
 
-class ContextOut(Schema):
+class ScanContextOut(Schema):
     """What the text was judged as; ``policy`` says whether policy was."""
 
     origin: str
@@ -214,7 +214,7 @@ class HeldOut(HeldLineOut):
     body: str
     normalized: str
     findings: list[FindingOut]
-    context: ContextOut
+    context: ScanContextOut
     mode: str
     rules_version: str
     diff: list[dict[str, str]]
