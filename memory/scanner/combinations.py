@@ -12,7 +12,7 @@ once for all.
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -88,7 +88,7 @@ def parse(rule: Rule, line: str) -> Combination:
 
 
 def _has_all(mask: int, combination: Combination) -> bool:
-    """Whether concepts of one language hold each term and no absent one."""
+    """Whether concepts of one language hold each term."""
     for term in combination.terms:  # noqa: SIM110  (a generator costs as much as it saves)
         if not term.mask & mask:
             return False
@@ -159,6 +159,10 @@ class _Reader:
         self._verb_place = word_lists.VERB_PLACES[language]
         self._orders: dict[Occurrence, bool] = {}
         self.concepts = reduce(or_, (item.concepts for item in self._items), 0)
+
+    @cached_property
+    def _places(self) -> list[tuple[int, int]]:
+        return self._sentence.places()
 
     def match(self, combination: Combination) -> Match | None:
         """Return the first place where all terms stand near each other."""
@@ -247,8 +251,7 @@ class _Reader:
         start = first = min(item.start for item in occurrences)
         end = max(item.end for item in occurrences)
         if self._is_spaced:
-            places = self._sentence.places()
-            start, end = places[first][0], places[end - 1][1]
+            start, end = self._places[first][0], self._places[end - 1][1]
         is_negated = self._has_before(_NEGATION, occurrences[0].start, _NEGATED)
         is_reported = self._has_before(_REPORT, first, _REPORTED)
         return Match(rule, start, end, is_negated, is_reported)

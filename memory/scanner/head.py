@@ -39,7 +39,9 @@ def features(text: str) -> set[int]:
     groups.update(
         map("".join, zip(*(joined_text[i:] for i in range(_GRAM)), strict=False))
     )
-    return {crc & (SIZE - 1) for crc in map(zlib.crc32, map(str.encode, groups))}
+    # A lone surrogate has no other encoding.
+    encoded = (group.encode(errors="surrogatepass") for group in groups)
+    return {crc & (SIZE - 1) for crc in map(zlib.crc32, encoded)}
 
 
 @lru_cache(maxsize=1)

@@ -47,7 +47,7 @@ _OFTEN_MISSPELT = (
 ).split(", ")
 _PREFIX = re.compile(r"(\^?(?:~\d+)?)(.+)")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
-_ELISION = re.compile(r"(?:l|d|qu|dell|all|nell|dall|sull|un|c|n|s|j|m|t)'(?=\w)")
+_ELISION = re.compile(r"^(?:l|d|qu|dell|all|nell|dall|sull|un|c|n|s|j|m|t)'(?=\w)")
 _MIN_PREFIX = 2
 
 
@@ -182,16 +182,17 @@ _BY_HEAD = grouped(
 
 
 def concept_char(word: str) -> str:
-    """The character of a folded word; UNKNOWN when it carries no concept."""
-    char = LEXICON.words.get(word)
-    if char is not None:
-        return char
-    for prefix in _BY_HEAD.get(word[:_MIN_PREFIX], ()):
-        if word.startswith(prefix):
-            return LEXICON.prefixes[prefix]
-    if "'" in word:
-        rest = _ELISION.sub("", word, count=1)
-        return concept_char(rest) if rest != word else UNKNOWN
+    """The character of a folded word; UNKNOWN when it carries no concept.
+
+    Of a word with an elided article the rest counts too: l'istruzione.
+    """
+    for part in (word, _ELISION.sub("", word)) if "'" in word else (word,):
+        char = LEXICON.words.get(part)
+        if char is not None:
+            return char
+        for prefix in _BY_HEAD.get(part[:_MIN_PREFIX], ()):
+            if part.startswith(prefix):
+                return LEXICON.prefixes[prefix]
     return UNKNOWN
 
 

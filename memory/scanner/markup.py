@@ -57,7 +57,7 @@ def texts(view: View) -> Iterator[View]:
         if text.count(" ", start, end) >= _LEAST_WORDS - 1
     ]
     if parts:
-        quotations = context.survey(text.lower())
+        quotations = context.survey(text.replace("\u0130", "i").lower())
         parts = [part for part in parts if not _is_mention(quotations, *part[1:])]
     if parts:
         yield view.derive(apart(parts), kind=KIND)
