@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memory.scanner import word_forms, word_lists
+from memory.scanner.sentences import VOWEL_SIGNS
 from memory.scanner.views import beyond_ascii
 from memory.scanner.word_lists import BITS, COMMON, PLACES
 
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from memory.scanner.word_forms import Part, Phrase
 
 _UNSPACED_CHARS = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff"
-_MARKS = "\u0900-\u0963\u0966-\u097f\u0981-\u09fe"
-_LETTER = rf"(?:[^\W_{_UNSPACED_CHARS}]|[{_MARKS}])"
+_LETTER = rf"(?:[^\W_{_UNSPACED_CHARS}]|[{VOWEL_SIGNS}])"
 _WORD = rf"{_LETTER}+(?:['-]{_LETTER}+)*"
 # Words, addresses, numbers of accounts, names in code, and signs that open a clause.
 _SHAPES = {

@@ -15,7 +15,9 @@ _BREAK = re.compile(
     r"|(?<=\n)(?:[ \t]{0,8}\n|(?=[ \t]{0,8}(?:[-*#|>+]|\d{1,3}[.)]|[a-z]\))))"
     r"|(?<=[\u3002\uff01\uff1f\u061f\u0964|\0])|(?<==)={3,}|(?<=-)-{3,})"
 )
-_PART = r"[^\W_\u3040-\u30ff\u3400-\u9fff]|[\u0900-\u0963\u0966-\u097f]"
+# Signs of vowels are parts of words in Devanagari and Bengali.
+VOWEL_SIGNS = r"\u0900-\u0963\u0966-\u097f\u0981-\u09fe"
+_PART = rf"[^\W_\u3040-\u30ff\u3400-\u9fff]|[{VOWEL_SIGNS}]"
 _WORD = rf"(?:{_PART})+(?:['-](?:{_PART})+)*"
 _RICH = (
     r"https?://[^\s<>\"'`)\]]{1,300}"
@@ -50,7 +52,7 @@ _WORD_CODES = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789'-@\0\1\2")
 _ASCII_TABLE = bytes(code if code in _WORD_CODES else 0x20 for code in range(256))
 _LOOSE = (b"--", b"-'", b"'-", b"''", b" -", b" '", b"- ", b"' ")
 _SIGNS_OR_WORDS = re.compile(rf"{_PLAIN_WORDS.pattern}|[{END}{LINK}{FILE}{AT}]")
-_MARKS = re.compile("[\u0900-\u0963\u0966-\u097f]")
+_MARKS = re.compile(f"[{VOWEL_SIGNS}]")
 
 
 class Encoded(NamedTuple):

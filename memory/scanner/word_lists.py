@@ -55,14 +55,14 @@ BITS: Final = {name: 1 << number for number, name in enumerate(NAMES)}
 _MARKED: Final = len(LANGUAGES)
 _FIRST: Final = _MARKED + len(SHAPES)
 _ANY_SHAPE: Final = (1 << len(SHAPES)) - 1
-_ANY_MARK: Final = (1 << _MARKED) - 1
+ALL_MARKS: Final = (1 << _MARKED) - 1
 _WIDTH: Final = len(NAMES)
 _OF_ONE: Final = (1 << _WIDTH) - 1
 
 
 def by_language(mask: int) -> Iterator[tuple[str, int]]:
     """Each language that a mask has a mark of, with its concepts and the shapes."""
-    marks, shapes = mask & _ANY_MARK, mask >> _MARKED & _ANY_SHAPE
+    marks, shapes = mask & ALL_MARKS, mask >> _MARKED & _ANY_SHAPE
     while marks:
         place = marks.bit_length() - 1
         marks ^= 1 << place
