@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     Scan = Callable[[str], Verdict]
 
-REACH: Final = 600
+# Findings further apart do not add up.
+REACH: Final = scoring.WINDOW
 _GAP: Final = "\n"
 
 
@@ -190,13 +191,12 @@ def _weighed(
 ) -> tuple[Verdict, list[Finding]]:
     """Take out what the kept text is held for by itself: a person let that in."""
     earlier = scan(change.earlier)
-    if change.removed:
-        touched = set(fresh)
-        fresh += [f for f in _heavier(change, verdict, earlier) if f not in touched]
+    # The word that decides may stand outside of what a finding shows.
+    touched = set(fresh)
+    fresh += [f for f in _heavier(change, verdict, earlier) if f not in touched]
     if not earlier.is_held:
-        # What was taken out may have stood between two halves.
-        together = list(verdict.findings) if change.removed else []
-        return verdict, fresh or together
+        # Nothing was held before, so what was written or taken out made it so.
+        return verdict, fresh or list(verdict.findings)
     points = _points(fresh)
     level = scoring.level(points, fresh, _limits(verdict))
     return replace(verdict, verdict=level.value, score=points), fresh
