@@ -188,18 +188,25 @@ def _find(part: Part, tokens: Sequence[str], places: range) -> int | None:
 
 def _unspaced(text: str) -> dict[str, list[Occurrence]]:
     by_language: dict[str, list[Occurrence]] = {}
-    for start, char in enumerate(text):
-        for phrase in word_forms.tables().chars.get(char, ()):
-            first, *further = phrase.parts
-            if not text.startswith(first.text, start):
-                continue
-            end = at = start + len(first.text)
-            for part in further:
-                place = text.find(part.text, at, at + _CHARS_IN_GAP + len(part.text))
-                if place < 0:
-                    break
-                at = place + len(part.text)
-            else:
-                occurrence = Occurrence(start, end, phrase.mask)
-                by_language.setdefault(phrase.language, []).append(occurrence)
+    chars = word_forms.tables().chars
+    for start in range(len(text)):
+        for key in {text[start], text[start : start + 2]}:
+            for phrase in chars.get(key, ()):
+                if end := _unspaced_end(phrase, text, start):
+                    occurrence = Occurrence(start, end, phrase.mask)
+                    by_language.setdefault(phrase.language, []).append(occurrence)
     return by_language
+
+
+def _unspaced_end(phrase: Phrase, text: str, start: int) -> int:
+    """Where a phrase ends that may start there, before its first gap; 0 without it."""
+    first, *further = phrase.parts
+    if not text.startswith(first.text, start):
+        return 0
+    end = at = start + len(first.text)
+    for part in further:
+        place = text.find(part.text, at, at + _CHARS_IN_GAP + len(part.text))
+        if place < 0:
+            return 0
+        at = place + len(part.text)
+    return end

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.scanner import (
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
 _NEGATION_REACH, _REPORT_REACH, _MAX_HITS = 6, 8, 120
 _APART = 400
-_ALL_BITS = -1
 
 
 class _Phrase(NamedTuple):
@@ -133,10 +134,12 @@ def _raw_hits(text: str) -> Iterator[Hit]:
     bounds = sentences.bounds(text) if concepts.is_unspaced(text) else []
     combined = _combined(text, masks, bounds)
     if sentences.has_cjk(text):
-        # Every rule tries a sentence whose words are not separated by blanks.
+        # Where words are not separated by blanks the gate does not see them.
         masks = [
-            _ALL_BITS if sentences.has_cjk(text[start:end]) else mask
-            for mask, (start, end) in zip(masks, bounds, strict=True)
+            mask | _bits(part) if sentences.has_cjk(part) else mask
+            for mask, part in zip(
+                masks, (text[start:end] for start, end in bounds), strict=True
+            )
         ]
     candidates = [
         (number, phrases)
@@ -158,6 +161,12 @@ def _raw_hits(text: str) -> Iterator[Hit]:
     for lines, first, last, languages in combined:
         start, end = bounds[first][0], bounds[last][1]
         yield from _combinations(text, start, end, lines, languages)
+
+
+def _bits(part: str) -> int:
+    """The bits of the concepts of a sentence, as phrases read it."""
+    chars = set(sentences.encode(part).chars)
+    return reduce(or_, (lexicon.LEXICON.masks.get(char, 0) for char in chars), 0)
 
 
 # Lines to look for from one sentence to another, read in some languages.

@@ -59,13 +59,14 @@ class Tables:
         self._prefixes: dict[str, list[Form]] = {}
         # The last parts of compounds, by their first letters.
         self._tails: dict[str, list[Form]] = {}
+        # Forms of unspaced languages by their first two characters, or their only one.
         self.chars: dict[str, list[Phrase]] = {}
 
     def add(self, text: str, place: int, concept: int) -> None:
         language = LANGUAGES[place]
         if language in UNSPACED:
             phrase = Phrase(_unspaced_parts(text), 0, language, concept)
-            self.chars.setdefault(text[0], []).append(phrase)
+            self.chars.setdefault(phrase.parts[0].text[:2], []).append(phrase)
             return
         if text.startswith("*"):
             form = Form(text[1:], place, concept)
