@@ -7,11 +7,12 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connections, transaction
+from django.db import OperationalError, connections, transaction
 from pytest_django import DjangoDbBlocker
 
 from crewship_memory import healthz
@@ -91,7 +92,10 @@ class Standby:
             self.copy()
             self.ctl("start")
         has_all = "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn"
-        return bool(_one(REPLICA, has_all, position)[0])
+        # A connection from before a restart ends with the first question.
+        with suppress(OperationalError):
+            return bool(_one(REPLICA, has_all, position)[0])
+        return False
 
 
 @pytest.fixture(scope="module")
@@ -247,7 +251,7 @@ def test_a_standby_that_stops_is_done_without_and_read_again(
             healthz.check_replica()
     finally:
         standby.ctl("start")
-    waiting.until(lambda: recall_database.problem() is None)
     standby.catch_up()
+    waiting.until(lambda: recall_database.problem() is None)
     _ask(world)
     assert read_from == [REPLICA, PRIMARY, REPLICA]
