@@ -34,6 +34,7 @@ pytestmark = [
 SETTINGS = "hot_standby_feedback=off", "max_standby_streaming_delay=0", "fsync=off"
 # What a standby logs when the server no longer has the segment that it needs next.
 CUT_OFF = "has already been removed"
+TRIES = 20
 
 
 class Standby:
@@ -56,9 +57,18 @@ class Standby:
             )
 
     def copy(self) -> None:
+        """Copy the server; again where other tests removed what a copy still needed."""
         config = connections[PRIMARY].settings_dict
         args = ("-h", config["HOST"], "-U", config["USER"], "-c", "fast", "-N", "-R")
-        self.run("pg_basebackup", *args, "-X", "stream", "-D", str(self._data))
+        for tries_left in reversed(range(TRIES)):
+            try:
+                self.run("pg_basebackup", *args, "-X", "stream", "-D", str(self._data))
+            except subprocess.CalledProcessError:
+                if not tries_left:
+                    raise
+                shutil.rmtree(self._data, ignore_errors=True)
+            else:
+                return
 
     def ctl(self, act: str) -> None:
         options = " ".join(f"-c {setting}" for setting in SETTINGS)
