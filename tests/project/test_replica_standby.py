@@ -7,11 +7,12 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connections, transaction
+from django.db import OperationalError, connections, transaction
 from pytest_django import DjangoDbBlocker
 
 from crewship_memory import healthz
@@ -31,13 +32,16 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
 ]
 SETTINGS = "hot_standby_feedback=off", "max_standby_streaming_delay=0", "fsync=off"
+# What a standby logs when the server no longer has the segment that it needs next.
+CUT_OFF = "has already been removed"
+TRIES = 20
 
 
 class Standby:
     """A copy of the test's server that follows it, in a folder of its own."""
 
     def __init__(self, folder: Path, programs: Path, owner: int) -> None:
-        self.folder, self._data = folder, folder / "data"
+        self.folder, self._data, self._log = folder, folder / "data", folder / "log"
         self._programs, self._owner = programs, owner
 
     def run(self, program: str, *args: str) -> None:
@@ -52,18 +56,56 @@ class Standby:
                 check=True,
             )
 
-    def copy(self, host: str, user: str) -> None:
-        args = ("-h", host, "-U", user, "-c", "fast", "-X", "stream", "-N", "-R")
-        self.run("pg_basebackup", *args, "-D", str(self._data))
+    def copy(self) -> None:
+        """Copy the server; again where other tests removed what a copy still needed."""
+        config = connections[PRIMARY].settings_dict
+        args = ("-h", config["HOST"], "-U", config["USER"], "-c", "fast", "-N", "-R")
+        for tries_left in reversed(range(TRIES)):
+            try:
+                self.run("pg_basebackup", *args, "-X", "stream", "-D", str(self._data))
+            except subprocess.CalledProcessError:
+                if not tries_left:
+                    raise
+                shutil.rmtree(self._data, ignore_errors=True)
+            else:
+                return
 
     def ctl(self, act: str) -> None:
         options = " ".join(f"-c {setting}" for setting in SETTINGS)
         options += f" -k {self.folder} -c listen_addresses="
-        args = ["-D", str(self._data), "-w", "-l", str(self.folder / "log")]
+        args = ["-D", str(self._data), "-w", "-l", str(self._log)]
         more = ["-o", options] if act == "start" else []
         self.run(
             "pg_ctl", *args, *more, *(["-m", "fast"] if act == "stop" else []), act
         )
+
+    def catch_up(self) -> None:
+        """Wait until it has everything that is committed.
+
+        Other tests switch segments of the log, and without a slot, which they would
+        see, the server keeps none for a standby: one that is cut off is copied anew.
+        """
+        # The server of the tests answers before it has written: this writes all of it.
+        [position] = _one(
+            PRIMARY, "SELECT pg_logical_emit_message(false, 'test', '', true)::text"
+        )
+        waiting.until(lambda: self._has(position))
+
+    def _has(self, position: str) -> bool:
+        if CUT_OFF in self._log.read_text(errors="replace"):
+            copied: Any = connections[REPLICA]
+            copied.close()
+            copied.close_pool()
+            self.ctl("stop")
+            shutil.rmtree(self._data)
+            self._log.unlink()
+            self.copy()
+            self.ctl("start")
+        has_all = "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn"
+        # A connection from before a restart ends with the first question.
+        with suppress(OperationalError):
+            return bool(_one(REPLICA, has_all, position)[0])
+        return False
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +125,7 @@ def standby(
     folder = Path(tempfile.mkdtemp(prefix="crewship-standby-"))
     os.chown(folder, owner, -1)
     standby = Standby(folder, programs, owner)
-    config = connections[PRIMARY].settings_dict
-    standby.copy(config["HOST"], config["USER"])
+    standby.copy()
     standby.ctl("start")
     yield standby
     standby.ctl("stop")
@@ -129,16 +170,6 @@ def read_from(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return aliases
 
 
-def _catch_up() -> None:
-    """Wait until the standby has everything that is committed."""
-    # The server of the tests answers before it has written: this writes all of it.
-    [position] = _one(
-        PRIMARY, "SELECT pg_logical_emit_message(false, 'test', '', true)::text"
-    )
-    has_all = "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn"
-    waiting.until(lambda: _one(REPLICA, has_all, position)[0])
-
-
 def _ask(world: World, query: str = "refund") -> list[tuple[str, float]]:
     answer = recall.search(Request(query=query, mark=False), by=world.actor("ada"))
     return [(hit.entry.summary, round(hit.score, 6)) for hit in answer.hits]
@@ -146,11 +177,14 @@ def _ask(world: World, query: str = "refund") -> list[tuple[str, float]]:
 
 @pytest.mark.usefixtures("replica")
 def test_a_standby_answers_as_the_primary_does(
-    world: World, read_from: list[str], monkeypatch: pytest.MonkeyPatch
+    world: World,
+    standby: Standby,
+    read_from: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for text in ("refund one", "refunds end at noon", "boats"):
         world.indexed(text)
-    _catch_up()
+    standby.catch_up()
     from_standby = _ask(world)
     assert read_from == [REPLICA]
     monkeypatch.setattr(recall_database, "is_configured", lambda: False)
@@ -159,10 +193,10 @@ def test_a_standby_answers_as_the_primary_does(
 
 @pytest.mark.usefixtures("replica")
 def test_what_a_standby_lacks_is_found_and_what_it_still_has_is_not(
-    world: World, read_from: list[str]
+    world: World, standby: Standby, read_from: list[str]
 ) -> None:
     erased = world.indexed("refund of Maria Vane")
-    _catch_up()
+    standby.catch_up()
     _one(REPLICA, "SELECT pg_wal_replay_pause()::text")
     waiting.until(
         lambda: _one(REPLICA, "SELECT pg_get_wal_replay_pause_state()")[0] == "paused"
@@ -181,17 +215,20 @@ def test_what_a_standby_lacks_is_found_and_what_it_still_has_is_not(
         assert still == 1
     finally:
         _one(REPLICA, "SELECT pg_wal_replay_resume()::text")
-    _catch_up()
+    standby.catch_up()
     assert "Maria" not in str(_ask(world))
     assert read_from[-1] == REPLICA
 
 
 @pytest.mark.usefixtures("replica")
 def test_a_question_that_the_standby_cancels_is_asked_again(
-    world: World, read_from: list[str], monkeypatch: pytest.MonkeyPatch
+    world: World,
+    standby: Standby,
+    read_from: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     world.indexed("refund one")
-    _catch_up()
+    standby.catch_up()
     real = ranking.fuse
 
     def slow(*args: Any) -> Any:
@@ -214,7 +251,7 @@ def test_a_standby_that_stops_is_done_without_and_read_again(
     world: World, standby: Standby, read_from: list[str]
 ) -> None:
     world.indexed("refund one")
-    _catch_up()
+    standby.catch_up()
     _ask(world)
     standby.ctl("stop")
     try:
@@ -224,7 +261,7 @@ def test_a_standby_that_stops_is_done_without_and_read_again(
             healthz.check_replica()
     finally:
         standby.ctl("start")
+    standby.catch_up()
     waiting.until(lambda: recall_database.problem() is None)
-    _catch_up()
     _ask(world)
     assert read_from == [REPLICA, PRIMARY, REPLICA]
