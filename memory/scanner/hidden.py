@@ -95,7 +95,10 @@ def styled(text: str) -> list[Hit]:
 
 
 def expand(original: View, folded: View) -> Iterator[View]:
-    """Decoded views, breadth first, within depth and size."""
+    """Decoded views, breadth first, within depth and size.
+
+    An empty one that is cut stands for what these left out.
+    """
     budget = decode.MAX_GROWTH * max(len(original.text), 256)
     budget = min(budget, decode.MAX_TOTAL)
     queue: list[tuple[View, View]] = [(original, folded)]
@@ -105,10 +108,15 @@ def expand(original: View, folded: View) -> Iterator[View]:
         for view in (*values, *decode.decode(source), *ciphers.undo(plain)):
             budget -= len(view.text)
             if budget < 0:
+                yield View("", is_cut=True)
                 return
             yield view
-            if view.depth < decode.MAX_DEPTH and view.kind not in _LAST:
+            if view.kind in _LAST:
+                continue
+            if view.depth < decode.MAX_DEPTH:
                 queue.append((view, normalise.normalise(view)))
+            elif any(deeper.kind in CODES for deeper in decode.decode(view)):
+                yield View("", is_cut=True)
 
 
 def judge(view: View, pieces: list[tuple[int, int, str]]) -> list[Hit]:
