@@ -99,13 +99,18 @@ def expand(original: View, folded: View) -> Iterator[View]:
 
     An empty one that is cut stands for what these left out.
     """
-    budget = decode.MAX_GROWTH * max(len(original.text), 256)
+    budget = max(decode.MAX_GROWTH * len(original.text), decode.MIN_TOTAL)
     budget = min(budget, decode.MAX_TOTAL)
     queue: list[tuple[View, View]] = [(original, folded)]
+    texts: set[str] = set()
     while queue:
         source, plain = queue.pop(0)
         values = markup.texts(source) if source is original else ()
         for view in (*values, *decode.decode(source), *ciphers.undo(plain)):
+            # Two ways of reading one after the other, and the other way round.
+            if view.text in texts:
+                continue
+            texts.add(view.text)
             budget -= len(view.text)
             if budget < 0:
                 yield View("", is_cut=True)

@@ -12,7 +12,7 @@ from operator import add
 from typing import TYPE_CHECKING
 
 from memory.scanner import segment, word_lists
-from memory.scanner.views import apart, by_line, reordered
+from memory.scanner.views import by_line, reordered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from itertools import islice
 from operator import eq
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+import re2
 
 from memory.scanner import segment
 from memory.scanner.views import nearby
@@ -28,15 +30,16 @@ _BETWEEN = re.compile(r"(?<=[a-z0-9])[^\w\s'@/:=-]{1,4}(?=[a-z0-9])")
 _EMPHASIS = re.compile(r"[*_~`]{1,3}(?=\w)|(?<=\w)[*_~`]{1,3}")
 _HYPHENATED = re.compile(r"(?<=[a-z])-\n[ \t>#*/]{0,8}(?=[a-z])")
 # What ends a sentence, a line or a cell: between single words it splits them.
-_ENDS: Final = "\n|.;!?\u0964\0="
 _END = re.compile(
     r"\s{0,4}(?:[|.;!?\u0964\0\n]|={3,8}|-{3,8})(?:[^\w']{0,8}\n)?[^\w']{0,8}"
     r"(?:\d{1,2}[.)] )?"
 )
 # Atomic, or a run that ends too soon would be tried again in each of its ways.
 _ONE_WORD = re.compile(
-    rf"(?>[^\W\d_]{{1,24}}(?:'[^\W\d_]{{1,9}})?{_END.pattern}){{5,200}}"
+    rf"(?<!\w)(?>[^\W\d_]{{1,24}}(?:'[^\W\d_]{{1,9}})?{_END.pattern}){{5,200}}"
 )
+# A text in ASCII without this has none.
+_MAY_BE_ONE_WORD = re2.compile(r"\b(?:[a-z']+\s*(?:[|.;!?\n\x00]|===|---)[^a-z_']*){5}")
 # English has a blank every six letters or so.
 _SPARSE, _STARS = 14, 2
 _RUN = re.compile(r"[a-z]{10,300}")
@@ -61,7 +64,7 @@ def undo(view: View) -> Iterator[View]:
             yield view.with_parts(parts, kind=KIND)
     if text.count("\n") >= _LEAST_LINES:
         yield from _unwrapped(view)
-    if sum(map(text.count, _ENDS)) * _SPARSE > len(text):
+    if not text.isascii() or _MAY_BE_ONE_WORD.search(text):
         yield from _one_word_each(view)
     blanks = text.count(" ")
     if blanks * _SPARSE < len(text):

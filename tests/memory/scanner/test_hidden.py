@@ -128,7 +128,7 @@ def test_decoding_is_bounded_in_size(seed: str) -> None:
 
 
 def test_the_budget_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decode, "MAX_GROWTH", 0)
+    monkeypatch.setattr(decode, "MAX_TOTAL", 0)
     payload = View(base64.b64encode(ATTACK.encode()).decode())
     [view] = hidden.expand(payload, normalise.normalise(payload))
     assert view.is_cut
