@@ -46,6 +46,8 @@ _ALL_TOKENS = re.compile(
 # A text without any of these has words and signs only.
 _HAS_SHAPE = re.compile(r"[@_]|://|\d\d")
 _RECORD_DIGITS: Final = 3
+# A character between words, in a script without blanks as well.
+SIGN: Final = re.compile(rf"[^\w{_UNSPACED_CHARS}]")
 _IS_UNSPACED = re.compile(f"[{_UNSPACED_CHARS}]")
 # What stands among the tokens for what is no word.
 _NO_WORD: Final = "\0"

@@ -81,10 +81,10 @@ class _Window:
         heappush(heap, (-finding.weight, finding.end))
 
     def weight(self, first: int) -> float:
-        """Distinct rules add up: the combined weight of what ends at ``first`` or later."""
+        """What the rules add up to of which a finding ends at ``first`` or later."""
         clean = 1.0
         for rule, heap in [*self._findings.items()]:
-            # A lighter finding that has ended lies below the heaviest, and does no harm.
+            # What has ended below the heaviest is dropped once it is the heaviest.
             while heap and heap[0][1] < first:
                 heappop(heap)
             if heap:
