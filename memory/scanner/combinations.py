@@ -118,8 +118,6 @@ class Combinations:
         return self._languages(mask)
 
     def _find_languages(self, mask: int) -> tuple[str, ...]:
-        if mask < 0:
-            return word_lists.LANGUAGES
         masks = list(word_lists.by_language(mask))
         largest = max((own.bit_count() for _, own in masks), default=0)
         minimum = largest // 2 if largest >= _MANY_CONCEPTS else 1

@@ -67,7 +67,7 @@ def _token_masks(tokens: list[str]) -> list[int]:
 
 
 def concepts_in(mask: int) -> int:
-    """The concepts of each language in a sentence's bits; any, where these are -1."""
+    """The concepts of each language in a sentence's bits."""
     return mask >> _CONCEPTS
 
 
