@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memory.scanner import word_forms, word_lists
-from memory.scanner.sentences import VOWEL_SIGNS
+from memory.scanner.char_ranges import INDIC, UNSPACED
 from memory.scanner.views import beyond_ascii
 from memory.scanner.word_lists import BITS, COMMON, PLACES
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from memory.scanner.word_forms import Part, Phrase
 
-_UNSPACED_CHARS = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff"
-_LETTER = rf"(?:[^\W_{_UNSPACED_CHARS}]|[{VOWEL_SIGNS}])"
+_LETTER = rf"(?:[^\W_{UNSPACED}]|[{INDIC}])"
 _WORD = rf"{_LETTER}+(?:['-]{_LETTER}+)*"
 # Words, addresses, numbers of accounts, names in code, and signs that open a clause.
 _SHAPES = {
@@ -47,8 +46,8 @@ _ALL_TOKENS = re.compile(
 _HAS_SHAPE = re.compile(r"[@_]|://|\d\d")
 _RECORD_DIGITS: Final = 3
 # A character between words, in a script without blanks as well.
-SIGN: Final = re.compile(rf"[^\w{_UNSPACED_CHARS}]")
-_IS_UNSPACED = re.compile(f"[{_UNSPACED_CHARS}]")
+SIGN: Final = re.compile(rf"[^\w{UNSPACED}]")
+_IS_UNSPACED = re.compile(f"[{UNSPACED}]")
 # What stands among the tokens for what is no word.
 _NO_WORD: Final = "\0"
 _WORDS_IN_GAP, _CHARS_IN_GAP = 6, 14

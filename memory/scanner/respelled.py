@@ -233,7 +233,7 @@ def _skeletons(word: str) -> tuple[str, str]:
 def _bare_hints() -> frozenset[str]:
     """What is left of words that hardly any order can do without."""
     skeletons = (part for word in _FREQUENT for part in _skeletons(word))
-    return frozenset(skeletons).difference(segment.COMMON, _ABBREVIATIONS)
+    return frozenset(skeletons).difference(word_lists.COMMON, _ABBREVIATIONS)
 
 
 @cache
@@ -242,7 +242,7 @@ def _by_consonants(language: str) -> dict[str, str]:
     table = dict(_SHORT_WORDS) if language == "en" else {}
     words = sorted(sorted(word_lists.vocabulary(language)), key=len)
     if language == "en":
-        words += sorted(segment.COMMON)
+        words += sorted(word_lists.COMMON)
     for word in (*_FREQUENT, *words):
         for skeleton in _skeletons(word):
             if len(skeleton) > 1:
@@ -253,7 +253,7 @@ def _by_consonants(language: str) -> dict[str, str]:
 def _with_vowels(line: str) -> str:
     """A line of which most words are consonants that stand for a known word."""
     words = set(_WORD.findall(line))
-    bare = words.difference(segment.COMMON)
+    bare = words.difference(word_lists.COMMON)
     threshold = max(_LEAST_BARE, _BARE_SHARE * len(words))
     if len(bare) < threshold:
         return ""
