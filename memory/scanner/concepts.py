@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memory.scanner import word_forms, word_lists
 from memory.scanner.char_ranges import INDIC, UNSPACED
+from memory.scanner.sentences import LINK_FORM, MAIL_FORM
 from memory.scanner.views import beyond_ascii
 from memory.scanner.word_lists import BITS, COMMON, PLACES
 
@@ -25,9 +26,13 @@ _LETTER = rf"(?:[^\W_{UNSPACED}]|[{INDIC}])"
 _WORD = rf"{_LETTER}+(?:['-]{_LETTER}+)*"
 # Words, addresses, numbers of accounts, names in code, and signs that open a clause.
 _SHAPES = {
-    "link": r"https?://\S{1,300}",
-    "mail": r"[\w.+-]{1,64}@[\w.-]{3,120}",
-    "number": (r"[a-z]{2}\d{2}(?: ?[a-z\d]{4}){3,7}(?![a-z])|\d{4}(?:[ -]?\d{4}){2,4}"),
+    "link": LINK_FORM,
+    "mail": MAIL_FORM,
+    # Longer than in sentences.py, where an account is named beside it: eight digits are
+    # a date, too.
+    "number": (
+        r"[a-z]{2}\d{2}(?:[ -]?[a-z\d]{4}){3,7}(?![a-z])|\d{4}(?:[ -]?\d{4}){2,5}"
+    ),
     "record": (
         r"(?:(?<![a-z])(?:ids?|nr|no|num|number)|n[\u00ba\u00b0]|\u2116)"
         r"[ .:#]{0,3}[a-z]{0,4}-?\d{3,24}"

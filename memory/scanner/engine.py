@@ -91,9 +91,9 @@ def _collect(text: str, off: frozenset[str]) -> list[Hit]:
     hits += channel_hits + lookalike_hits + hidden.styled(text)
     reported = {(hit.rule.id, hit.start) for hit in hits}
     for view in (*views, *filter(None, (plain, normalise.flag_letters(text)))):
-        hits += _hits_of_view(view, original, off, reported)
+        hits += _decoded_hits(view, original, off, reported)
     for view in hidden.expand(original, plain or folded):
-        hits += _hits_of_view(view, original, off, reported)
+        hits += _decoded_hits(view, original, off, reported)
     return hits
 
 
@@ -102,7 +102,7 @@ def _mapped(view: View, hit: Hit) -> Hit:
     return Hit(hit.rule, start, end, hit.factor, hit.decoded)
 
 
-def _hits_of_view(
+def _decoded_hits(
     view: View, original: View, off: frozenset[str], reported: set[tuple[str, int]]
 ) -> list[Hit]:
     """Hits of a decoded view that no other view had; being hidden they count more."""

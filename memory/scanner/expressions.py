@@ -1,7 +1,8 @@
 """The regular expressions of rules, searched for in time proportional to the text.
 
 RE2 tells in one pass which of them match, however many there are. It knows no
-look-around, so an expression that has one is tried without it first.
+look-around, so an expression that has one is tried without it first, and by `re` where
+that matches: the repeats of those few are bounded.
 """
 
 from __future__ import annotations
