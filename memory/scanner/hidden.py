@@ -125,10 +125,10 @@ def judge(view: View, pieces: list[tuple[int, int, str]]) -> list[Hit]:
     if view.kind in GAMES:
         name = "long_letter_game" if _is_sentence(view, decoded) else "letter_game"
     rules = _rules(name, decoded)
-    return [hit for group in _near(pieces) for hit in _hidden_hits(rules, *group)]
+    return [hit for group in _clusters(pieces) for hit in _hidden_hits(rules, *group)]
 
 
-def _near(pieces: list[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+def _clusters(pieces: list[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
     """Pieces joined with those near them: what stands far apart is no single hit."""
     first = 0
     for place in range(1, len(pieces) + 1):

@@ -42,8 +42,8 @@ def _index() -> dict[int, tuple[_Phrase, ...]]:
     rows = []
     for rule in registry.RULES:
         for pattern in rule.phrases:
-            rarest, *others = lexicon.needed(pattern)
-            phrase = _Phrase(rule, lexicon.compile_pattern(pattern), tuple(others))
+            rarest, *needed = lexicon.needed(pattern)
+            phrase = _Phrase(rule, lexicon.compile_pattern(pattern), tuple(needed))
             rows += [(bit, phrase) for bit in lexicon.bits_of(rarest)]
     return lexicon.grouped(rows)
 

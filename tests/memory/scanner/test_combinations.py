@@ -59,8 +59,10 @@ def test_all_terms_must_be_near() -> None:
 )
 def test_signs_between_words_are_no_words(text: str) -> None:
     assert _holds("ask secret /4", text)
-    many = ",".join(["one"] * 6)
-    assert not _holds("ask secret /4", text.replace(",", many).replace("\uff0c", many))
+    filler = ",".join(["one"] * 6)
+    assert not _holds(
+        "ask secret /4", text.replace(",", filler).replace("\uff0c", filler)
+    )
 
 
 def test_an_order_stands_where_its_language_puts_it() -> None:

@@ -26,7 +26,7 @@ from tests.memory.scanner.disguises import (
     HOSTILE,
 )
 from tests.memory.scanner.test_corpus import ATTACKS, BENIGN
-from tests.memory.scanner.test_worst_case import MOST, filled
+from tests.memory.scanner.test_worst_case import HIGHEST_RATIO, filled
 
 _SHORTEST, _LONGEST = 30, 200
 
@@ -116,7 +116,7 @@ def test_a_hostile_text_costs_little_more_than_a_plain_text() -> None:
     usual = effort(lambda: scanner.scan(plain))
     for name, seed in HOSTILE.items():
         text = filled(seed)
-        assert effort(lambda: scanner.scan(text), 2) < MOST * usual, name  # noqa: B023
+        assert effort(lambda: scanner.scan(text), 2) < HIGHEST_RATIO * usual, name  # noqa: B023
 
 
 def test_names_near_known_words_are_left_alone() -> None:

@@ -65,8 +65,8 @@ def test_two_halves_of_an_attack_are_judged_together_only_when_they_are_near() -
 def test_a_long_finding_brings_no_others_together() -> None:
     small = [scored(f"r{at}", 0.3, 5000 * at, 5000 * at + 9) for at in range(8)]
     assert scoring.score(small) == pytest.approx(0.3)
-    whole = scored("long", 0.1, 0, 40_000)
-    assert scoring.score([whole, *small]) == pytest.approx(1 - 0.9 * 0.7)
+    long = scored("long", 0.1, 0, 40_000)
+    assert scoring.score([long, *small]) == pytest.approx(1 - 0.9 * 0.7)
     # One that has ended counts no more, though a lighter one of its rule goes on.
     lighter = scored("r0", 0.2, 0, 5000)
     assert scoring.score([*small[:2], lighter]) == pytest.approx(1 - 0.8 * 0.7)
