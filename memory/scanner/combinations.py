@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import cached_property, lru_cache, reduce
+from itertools import accumulate
 from operator import or_
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -117,8 +118,6 @@ class Combinations:
         return self._languages(mask)
 
     def _find_languages(self, mask: int) -> tuple[str, ...]:
-        if mask < 0:
-            return word_lists.LANGUAGES
         masks = list(word_lists.by_language(mask))
         largest = max((own.bit_count() for _, own in masks), default=0)
         minimum = largest // 2 if largest >= _MANY_CONCEPTS else 1
@@ -151,14 +150,24 @@ class _Reader:
     def __init__(self, text: str, sentence: Sentence, language: str) -> None:
         self._text, self._sentence = text, sentence
         self._items = sorted(sentence.occurrences[language])
-        self._starts = [item.start for item in self._items]
         # A word, or as many characters where there are no blanks.
         self._unit = word_lists.UNSPACED.get(language, 1)
         self._is_spaced = language not in word_lists.UNSPACED
+        self._words = self._word_counts()
+        self._starts = [self._words[item.start] for item in self._items]
         self._length = len(sentence.tokens) if self._is_spaced else len(text)
         self._verb_place = word_lists.VERB_PLACES[language]
         self._orders: dict[Occurrence, bool] = {}
         self.concepts = reduce(or_, (item.concepts for item in self._items), 0)
+
+    def _word_counts(self) -> list[int]:
+        """How many words, or characters of words, stand before each place."""
+        units: Iterable[str] = self._sentence.tokens
+        if not self._is_spaced:
+            units = concepts.SIGN.sub(",", self._text)
+        return [
+            *accumulate((unit not in concepts.CLAUSES for unit in units), initial=0)
+        ]
 
     @cached_property
     def _places(self) -> list[tuple[int, int]]:
@@ -197,14 +206,15 @@ class _Reader:
     def _nearest(
         self, term: Term, occurrences: Sequence[Occurrence], reach: int
     ) -> Occurrence | None:
-        first = min(item.start for item in occurrences)
-        last = max(item.end for item in occurrences)
+        words = self._words
+        first = words[min(item.start for item in occurrences)]
+        last = words[max(item.end for item in occurrences)]
         best, smallest = None, reach + 1
         start = bisect_left(self._starts, last - reach)
         for item in self._items[start : bisect_left(self._starts, first + reach)]:
             if not item.concepts & term.mask:
                 continue
-            size = max(last, item.end) - min(first, item.start)
+            size = max(last, words[item.end]) - min(first, words[item.start])
             if (
                 size < smallest
                 and (not term.is_order or self._is_order(item))
@@ -238,13 +248,13 @@ class _Reader:
         return not self._text[place].isalnum()
 
     def _has_before(self, concept: int, at: int, words: int) -> bool:
-        """Whether a concept ends not more than some words before a place."""
+        """Whether a concept ends not more than some words or signs before a place."""
         reach = words * self._unit
         # A phrase of several words begins earlier than it ends.
-        first = bisect_left(self._starts, at - 2 * reach)
+        first = bisect_left(self._starts, self._words[at] - 2 * reach)
         return any(
             item.concepts & concept and 0 <= at - item.end < reach
-            for item in self._items[first : bisect_left(self._starts, at)]
+            for item in self._items[first : bisect_left(self._starts, self._words[at])]
         )
 
     def _result(self, rule: Rule, occurrences: Sequence[Occurrence]) -> Match:

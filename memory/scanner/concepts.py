@@ -14,7 +14,8 @@ from operator import or_
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memory.scanner import word_forms, word_lists
-from memory.scanner.sentences import VOWEL_SIGNS
+from memory.scanner.char_ranges import INDIC, UNSPACED
+from memory.scanner.sentences import LINK_FORM, MAIL_FORM
 from memory.scanner.views import beyond_ascii
 from memory.scanner.word_lists import BITS, COMMON, PLACES
 
@@ -23,14 +24,17 @@ if TYPE_CHECKING:
 
     from memory.scanner.word_forms import Part, Phrase
 
-_UNSPACED_CHARS = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff"
-_LETTER = rf"(?:[^\W_{_UNSPACED_CHARS}]|[{VOWEL_SIGNS}])"
+_LETTER = rf"(?:[^\W_{UNSPACED}]|[{INDIC}])"
 _WORD = rf"{_LETTER}+(?:['-]{_LETTER}+)*"
 # Words, addresses, numbers of accounts, names in code, and signs that open a clause.
 _SHAPES = {
-    "link": r"https?://\S{1,300}",
-    "mail": r"[\w.+-]{1,64}@[\w.-]{3,120}",
-    "number": (r"[a-z]{2}\d{2}(?: ?[a-z\d]{4}){3,7}(?![a-z])|\d{4}(?:[ -]?\d{4}){2,4}"),
+    "link": LINK_FORM,
+    "mail": MAIL_FORM,
+    # Longer than in sentences.py, where an account is named beside it: eight digits are
+    # a date, too.
+    "number": (
+        r"[a-z]{2}\d{2}(?:[ -]?[a-z\d]{4}){3,7}(?![a-z])|\d{4}(?:[ -]?\d{4}){2,5}"
+    ),
     "record": (
         r"(?:(?<![a-z])(?:ids?|nr|no|num|number)|n[\u00ba\u00b0]|\u2116)"
         r"[ .:#]{0,3}[a-z]{0,4}-?\d{3,24}"
@@ -48,7 +52,9 @@ _ALL_TOKENS = re.compile(
 # A text without any of these has words and signs only.
 _HAS_SHAPE = re.compile(r"[@_]|://|\d\d")
 _RECORD_DIGITS: Final = 3
-_IS_UNSPACED = re.compile(f"[{_UNSPACED_CHARS}]")
+# A character between words, in a script without blanks as well.
+SIGN: Final = re.compile(rf"[^\w{UNSPACED}]")
+_IS_UNSPACED = re.compile(f"[{UNSPACED}]")
 # What stands among the tokens for what is no word.
 _NO_WORD: Final = "\0"
 _WORDS_IN_GAP, _CHARS_IN_GAP = 6, 14

@@ -25,7 +25,7 @@ _CUES = re2.compile(
     rb"vulnerab|exploit|exfiltration|red.team|test case|owasp|social engineering|regex"
 )
 _CUE_BEFORE, _CUE_AFTER, _WHOLE_TEXT = 220, 120, 0.8
-_PARAGRAPH, _MARK, _REACH, _LONGEST_LINK = "\n\n", 3, 70, 300
+_PARAGRAPH, _DASHES, _KEY_CHARS, _LONGEST_LINK = "\n\n", 3, 70, 300
 # Attributes that a reader of the page sees or a machine reads; any in a tag.
 _ATTRIBUTE = re.compile(
     r"(?:<[a-z][^<>]{0,60}\s[\w:-]{1,24}|\b(?:alt|title|content|placeholder|label|value"
@@ -68,9 +68,11 @@ class Quotations(NamedTuple):
 
     def holds(self, start: int, end: int) -> bool:
         """Whether a span lies in a quotation or in a block of code."""
-        return any(
-            _is_inside(spans, start, end) for spans in (self.quotes, self.fences)
-        )
+        return _is_inside(self.quotes, start, end) or self.is_code(start, end)
+
+    def is_code(self, start: int, end: int) -> bool:
+        """Whether a span lies in a block of code."""
+        return _is_inside(self.fences, start, end)
 
 
 def _is_inside(spans: tuple[tuple[int, int], ...], start: int, end: int) -> bool:
@@ -113,7 +115,7 @@ def _front_matter_end(text: str) -> int:
     """Where the block of keys and values at the head of a page ends; 0 without one."""
     if not text.startswith("---\n"):
         return 0
-    end = text.find("\n---", _MARK)
+    end = text.find("\n---", _DASHES)
     return end if end >= 0 else 0
 
 
@@ -124,13 +126,13 @@ def _is_value(text: str, start: int, head_end: int) -> bool:
     """
     before = text[start - 1 : start]
     if before == "=":
-        return _ATTRIBUTE.search(text, max(0, start - _REACH), start) is not None
+        return _ATTRIBUTE.search(text, max(0, start - _KEY_CHARS), start) is not None
     place = text.rfind("](", max(0, start - _LONGEST_LINK), start)
     if place >= 0 and before.isspace() and len(text[place:start].split()) == 1:
         return True
     if start < head_end:
         return True
-    return _JSON_KEY.search(text, max(0, start - _REACH), start) is not None
+    return _JSON_KEY.search(text, max(0, start - _KEY_CHARS), start) is not None
 
 
 def weigh(quotations: Quotations, start: int, end: int, *, is_phrase: bool) -> float:

@@ -1,8 +1,9 @@
 """The regular expressions of rules, searched for in time proportional to the text.
 
 RE2 tells which of them match, however many there are: those whose letters the text
-holds are tried. Of those whose letters most texts hold several are tried at once. It
-knows no look-around, so an expression that has one is tried without it first.
+holds are tried. Of those whose letters texts mostly hold several are tried at once. It
+knows no look-around, so an expression that has one is tried without it first, and by
+`re` where that matches: the repeats of those few are bounded.
 """
 
 from __future__ import annotations

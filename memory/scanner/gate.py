@@ -14,28 +14,26 @@ from memory.scanner import concepts, lexicon, sentences, word_lists
 _BITS_OF = lexicon.LEXICON.bits
 _KEY_WORDS = frozenset({"rsa", "ed25519", "passwd", "shadow", "pem", "kube"})
 _MIN_DIGITS = 4
-
-
-_BREAK = 1 << len(_BITS_OF)
-_KEY = _BREAK << 1
+# A word by which phrases of the lexicon are looked for.
+_KEY = 1 << len(_BITS_OF)
 # A word by which phrases of the lists by concept are looked for.
 _CONCEPT_KEY = _KEY << 1
 # From this bit on: what the words may stand for in each language.
 _CONCEPTS = _CONCEPT_KEY.bit_length()
 _SIGN_BITS = {
-    sentences.END: _BREAK,
+    sentences.END: 0,
     sentences.LINK: _BITS_OF["URL"] | word_lists.of_shapes("link") << _CONCEPTS,
     sentences.FILE: _BITS_OF["KEYFILE"],
     sentences.AT: _BITS_OF["MAIL"] | word_lists.of_shapes("mail") << _CONCEPTS,
 }
 _MAX_KNOWN = 1 << 17
-# The hash of a token → its bits. Hashes differ in every process and say nothing about
-# the word, so that names and numbers of one text are not kept for the next.
+# The hash of a token → its bits. A word cannot be read back from its hash, so that
+# names and numbers of one text are not kept for the next.
 _memory: list[dict[int, int]] = [{}]
 
 
 def _mask(token: str) -> int:
-    """The bits of one token: concepts, or that it ends a sentence."""
+    """The bits of one token; the end of a sentence has none."""
     if token in sentences.SIGNS:
         return _SIGN_BITS[token]
     return _word_bits(token)
@@ -67,7 +65,7 @@ def _token_masks(tokens: list[str]) -> list[int]:
 
 
 def concepts_in(mask: int) -> int:
-    """The concepts of each language in a sentence's bits; any, where these are -1."""
+    """The concepts of each language in a sentence's bits."""
     return mask >> _CONCEPTS
 
 

@@ -15,6 +15,7 @@ from memory.scanner import (
     normalise,
     registry,
     respelled,
+    scoring,
     segment,
     sentences,
 )
@@ -24,13 +25,15 @@ from memory.scanner.views import View, beyond_ascii
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from memory.scanner.model import Rule
+
 # Kinds that are not used by accident, and kinds that ordinary data uses.
 GAMES = frozenset(
     "rot13 cipher reversed leetspeak spaced morse binary flag_letters decimal octal "
     "turned pig_latin interleaved".split()
 )
 CODES = frozenset(
-    "base64 base32 base58 base85 ascii85 hex escape escape_letters url_letters "
+    "base64 base58 base85 ascii85 hex escape escape_letters url_letters "
     "html_letters".split()
 )
 SILENT = frozenset(
@@ -91,7 +94,7 @@ def styled(text: str) -> list[Hit]:
         return []
     start, end = places[0][0], places[-1][1]
     decoded = folding.folded(text[start:end])[:_SHOWN_CHARS]
-    return _decoded_hits("styled_letters", start, end, decoded)
+    return _hidden_hits(_rules("styled_letters", decoded), start, end, decoded)
 
 
 def expand(original: View, folded: View) -> Iterator[View]:
@@ -134,13 +137,28 @@ def judge(view: View, pieces: list[tuple[int, int, str]]) -> list[Hit]:
     name = "encoded_prose"
     if view.kind in GAMES:
         name = "long_letter_game" if _is_sentence(view, decoded) else "letter_game"
-    return _decoded_hits(name, pieces[0][0], pieces[-1][1], decoded)
+    rules = _rules(name, decoded)
+    return [hit for group in _clusters(pieces) for hit in _hidden_hits(rules, *group)]
 
 
-def _decoded_hits(name: str, start: int, end: int, decoded: str) -> list[Hit]:
-    """A hit for hidden text, and one more where it gives orders."""
+def _clusters(pieces: list[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Pieces joined with those near them: what stands far apart is no single hit."""
+    first = 0
+    for place in range(1, len(pieces) + 1):
+        is_last = place == len(pieces)
+        if is_last or pieces[place][0] - pieces[place - 1][1] > scoring.WINDOW:
+            group = pieces[first:place]
+            yield group[0][0], group[-1][1], "\n".join(text for _, _, text in group)
+            first = place
+
+
+def _rules(name: str, decoded: str) -> list[Rule]:
+    """The rule for hidden text, and one more where it gives orders."""
     names = [name, "encoded_order"] if _gives_orders(decoded) else [name]
-    rules = [registry.rule(f"hidden_text.{name}") for name in names]
+    return [registry.rule(f"hidden_text.{name}") for name in names]
+
+
+def _hidden_hits(rules: list[Rule], start: int, end: int, decoded: str) -> list[Hit]:
     return [Hit(rule, start, end, decoded=decoded[:_SHOWN_CHARS]) for rule in rules]
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from memory.scanner import word_lists
+from memory.scanner.char_ranges import CJK
 from memory.scanner.folding import folded
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ _OFTEN_MISSPELT = (
     "print, prompt, prior, always, payments, invoices"
 ).split(", ")
 _PREFIX = re.compile(r"(\^?(?:~\d+)?)(.+)")
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+_CJK = re.compile(f"[{CJK}]")
 _ELISION = re.compile(r"^(?:l|d|qu|dell|all|nell|dall|sull|un|c|n|s|j|m|t)'(?=\w)")
 _MIN_PREFIX = 2
 

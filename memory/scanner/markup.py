@@ -68,5 +68,5 @@ def _is_mention(quotations: context.Quotations, start: int, end: int) -> bool:
     return (
         quotations.is_about_attacks
         or quotations.cues_near(start, end) > 0
-        or any(first <= start < last for first, last in quotations.fences)
+        or quotations.is_code(start, end)
     )

@@ -25,30 +25,25 @@ if TYPE_CHECKING:
     from memory.scanner.views import View
 
 _NEGATION_REACH, _REPORT_REACH, _MAX_HITS = 6, 8, 120
-_APART = 400
+_KEPT_EVERY_CHARS = 400
 
 
 class _Phrase(NamedTuple):
+    """A phrase of a rule, and what it needs beside its rarest concept."""
+
     rule: Rule
     pattern: re.Pattern[str]
-
-
-class _Alternative(NamedTuple):
-    """One alternative of a phrase and the concepts it requires."""
-
-    phrase: _Phrase
     needed: tuple[int, ...]
 
 
-def _index() -> dict[int, tuple[_Alternative, ...]]:
-    """Concept bit → the alternatives whose rarest concept it is."""
+def _index() -> dict[int, tuple[_Phrase, ...]]:
+    """Concept bit → the phrases whose rarest concept may be it."""
     rows = []
     for rule in registry.RULES:
         for pattern in rule.phrases:
-            phrase = _Phrase(rule, lexicon.compile_pattern(pattern))
-            rarest, *other_literals = lexicon.needed(pattern)
-            alternative = _Alternative(phrase, tuple(other_literals))
-            rows += [(bit, alternative) for bit in lexicon.bits_of(rarest)]
+            rarest, *needed = lexicon.needed(pattern)
+            phrase = _Phrase(rule, lexicon.compile_pattern(pattern), tuple(needed))
+            rows += [(bit, phrase) for bit in lexicon.bits_of(rarest)]
     return lexicon.grouped(rows)
 
 
@@ -68,7 +63,7 @@ _NEG = re.compile(f"[{re.escape(lexicon.LEXICON.classes['NEG'])}]")
 _NEGATED = re.compile(
     r"\b(?:not|never|no|nobody|without|cannot|[a-z]{2,6}n't)\b[^.\n]{0,24}\Z"
 )
-_REACH = 32
+_NEGATION_CHARS = 32
 # Notes of changes to code use the words of attacks for other things.
 _CODE = re.compile(
     r"[a-z0-9]_[a-z0-9]|[a-z]\(|\s--?[a-z]{2}|[a-z]/[a-z]|[-=]>|::|`|[{}]|==|!=|&&"
@@ -94,7 +89,7 @@ def find(view: View, off: frozenset[str]) -> list[Hit]:
         name = hit.rule.id
         counts[name] = counts.get(name, 0) + 1
         # Of very many some are kept in every window that is scored.
-        if counts[name] <= _MAX_HITS or hit.start - last[name] >= _APART:
+        if counts[name] <= _MAX_HITS or hit.start - last[name] >= _KEPT_EVERY_CHARS:
             hits.append(hit)
             last[name] = hit.start
     return [_weigh(hit, quotations, counts[hit.rule.id]) for hit in hits]
@@ -113,14 +108,14 @@ def _weigh(hit: Hit, quotations: context.Quotations, count: int) -> Hit:
 
 
 def _possible(mask: int) -> list[_Phrase]:
-    """Phrases of which at least one alternative has all its concepts in the mask."""
+    """Phrases whose needed concepts are all in the mask."""
     phrases: dict[re.Pattern[str], _Phrase] = {}
     keys = mask & _KEYS
     while keys:
         bit = keys & -keys
         keys ^= bit
-        for phrase, needed in _PHRASES[bit]:
-            for concept in needed:
+        for phrase in _PHRASES[bit]:
+            for concept in phrase.needed:
                 if not concept & mask:
                     break
             else:
@@ -148,8 +143,9 @@ def _raw_hits(text: str) -> Iterator[Hit]:
     for rule, match in _EXPRESSIONS.find(text):
         start, end = match.span()
         is_policy = rule.family is Family.POLICY
+        first = max(0, start - _NEGATION_CHARS)
         # An order not to do it is none.
-        if not is_policy or not _NEGATED.search(text, max(0, start - _REACH), start):
+        if not is_policy or not _NEGATED.search(text, first, start):
             yield Hit(rule, start, end)
     if not candidates and not combined:
         return

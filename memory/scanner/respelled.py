@@ -33,6 +33,7 @@ _LEAST_PIG, _PIG_SHARE, _CLUSTER = 3, 0.25, 3
 _settled: set[str] = set()
 _MOST_SETTLED = 1 << 17
 _WORD = re.compile(r"[a-z]{1,255}")
+_CUT_BY_SIGNS = re.compile(r"[a-z]{1,20}(?:[^\w\s]{1,3}[a-z]{1,20}){1,6}")
 # What very short words without vowels stand for.
 _SHORT_WORDS = dict(
     pair.split(":")
@@ -152,20 +153,24 @@ def _in_order(view: View, pairs: set[tuple[str, str]]) -> Iterator[View]:
 
 # ── Words cut by a blank, and with letters in another order ────────────────────
 def _joined_words(view: View, pairs: set[tuple[str, str]]) -> list[Piece]:
-    """Two pieces that are a known word together, and of which one is none alone."""
-    known_words = segment.KNOWN_WORDS
+    """Pieces that are a known word together, and of which one is no common word."""
     halves = {pair for pair in pairs if "".join(pair) in _whole_words()}
     # Two English words may be meant as two; not where others are cut.
-    cut_pairs = {pair for pair in halves if not known_words.issuperset(pair)}
+    cut_pairs = {pair for pair in halves if not word_lists.COMMON.issuperset(pair)}
     halves = halves if len(cut_pairs) >= _MIN_CUT_WORDS else cut_pairs
     if not halves:
         return []
     pattern = "|".join(
-        f"{first} {second}" for first, second in sorted(halves)[:_MAX_WORDS]
+        f"{first}-? {second}" for first, second in sorted(halves)[:_MAX_WORDS]
     )
+    pattern = rf"\b(?:{pattern})\b"
+    if len(cut_pairs) >= _MIN_CUT_WORDS:
+        # Where words are cut, others are by signs, or in more than two pieces.
+        pattern = f"{pattern}|{_CUT_BY_SIGNS.pattern}"
     return [
-        (match.group().replace(" ", ""), *match.span())
-        for match in re.finditer(rf"\b(?:{pattern})\b", view.text)
+        (word, *match.span())
+        for match in re.finditer(pattern, view.text)
+        if (word := "".join(_WORD.findall(match.group()))) in _ordinary()
     ]
 
 
@@ -208,13 +213,13 @@ def _is_swapped(word: str, known_word: str) -> bool:
 def _with_words(
     view: View, parts: list[Piece], plain: dict[str, str]
 ) -> Iterator[View]:
-    ends = {end for _, _, end in parts} | {start for _, start, _ in parts}
+    joined = {place for _, start, end in parts for place in range(start, end)}
     if plain:
         pattern = "|".join(sorted(plain, key=len, reverse=True)[:_MAX_WORDS])
         parts = parts + [
             (plain[match.group()], *match.span())
             for match in re.finditer(rf"\b(?:{pattern})\b", view.text)
-            if ends.isdisjoint(match.span())
+            if match.start() not in joined
         ]
     if parts:
         parts.sort(key=lambda part: part[1])
@@ -232,7 +237,7 @@ def _skeletons(word: str) -> tuple[str, str]:
 def _bare_hints() -> frozenset[str]:
     """What is left of words that hardly any order can do without."""
     skeletons = (part for word in _FREQUENT for part in _skeletons(word))
-    return frozenset(skeletons).difference(segment.COMMON, _ABBREVIATIONS)
+    return frozenset(skeletons).difference(word_lists.COMMON, _ABBREVIATIONS)
 
 
 @cache
@@ -241,7 +246,7 @@ def _by_consonants(language: str) -> dict[str, str]:
     table = dict(_SHORT_WORDS) if language == "en" else {}
     words = sorted(sorted(word_lists.vocabulary(language)), key=len)
     if language == "en":
-        words += sorted(segment.COMMON)
+        words += sorted(word_lists.COMMON)
     for word in (*_FREQUENT, *words):
         for skeleton in _skeletons(word):
             if len(skeleton) > 1:
@@ -252,7 +257,7 @@ def _by_consonants(language: str) -> dict[str, str]:
 def _with_vowels(line: str) -> str:
     """A line of which most words are consonants that stand for a known word."""
     words = set(_WORD.findall(line))
-    bare = words.difference(segment.COMMON)
+    bare = words.difference(word_lists.COMMON)
     threshold = max(_LEAST_BARE, _BARE_SHARE * len(words))
     if len(bare) < threshold:
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.scanner import provenance
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 WINDOW = 900
 # Above this no further window can change the verdict.
 _CERTAIN = 0.9999
+_MENTIONS = ""
 
 
 class Scored(NamedTuple):
@@ -51,34 +53,45 @@ def limits(context: Context) -> Thresholds:
 
 
 def score(scored: Sequence[Scored]) -> float:
-    """The highest combined weight of any window."""
+    """The highest combined weight of the findings that reach into any window."""
     active = sorted(
         (item for item in scored if item.finding.mode != Mode.OBSERVE),
         key=lambda item: item.finding.start,
     )
-    best, first = 0.0, 0
-    for last, item in enumerate(active):
-        while active[first].finding.end < item.finding.start - WINDOW:
-            first += 1
-        best = max(best, _window(active[first : last + 1]))
+    window, best = _Window(), 0.0
+    for item in active:
+        window.add(item)
+        best = max(best, window.weight(item.finding.start - WINDOW))
         if best >= _CERTAIN:
             break
     return round(best, 4)
 
 
-def _window(scored: Sequence[Scored]) -> float:
-    """Distinct rules add up; findings that look like mentions only count once."""
-    full: dict[str, float] = {}
-    mention = 0.0
-    for finding, is_discounted in scored:
-        if is_discounted:
-            mention = max(mention, finding.weight)
-        else:
-            full[finding.rule] = max(full.get(finding.rule, 0.0), finding.weight)
-    clean = 1.0 - mention
-    for weight in full.values():
-        clean *= 1.0 - weight
-    return 1.0 - clean
+class _Window:
+    """The findings that reach into a window; it only moves forward."""
+
+    def __init__(self) -> None:
+        # Rule → its findings, the heaviest first; mentions count as one rule together.
+        self._findings: dict[str, list[tuple[float, int]]] = {}
+
+    def add(self, item: Scored) -> None:
+        finding = item.finding
+        rule = _MENTIONS if item.is_discounted else finding.rule
+        heap = self._findings.setdefault(rule, [])
+        heappush(heap, (-finding.weight, finding.end))
+
+    def weight(self, first: int) -> float:
+        """What the rules add up to of which a finding ends at ``first`` or later."""
+        clean = 1.0
+        for rule, heap in [*self._findings.items()]:
+            # What has ended below the heaviest is dropped once it is the heaviest.
+            while heap and heap[0][1] < first:
+                heappop(heap)
+            if heap:
+                clean *= 1.0 + heap[0][0]
+            else:
+                del self._findings[rule]
+        return 1.0 - clean
 
 
 def level(points: float, findings: Sequence[Finding], limits: Thresholds) -> Level:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 from memory.scanner.lexicon import LEXICON
+from memory.scanner.word_lists import COMMON
 
-# The commonest English words, enough to see that a run of letters is a sentence.
-COMMON = frozenset(
-    Path(__file__).with_name("common_words.txt").read_text(encoding="utf-8").split()
-)
 _PHRASE_WORDS = frozenset(
     part
     for seconds in LEXICON.phrases.values()

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from memory.scanner import lexicon
+from memory.scanner.char_ranges import CJK, INDIC
 from memory.scanner.views import beyond_ascii
 
 # One character first, then its context: that keeps the search for breaks fast.
@@ -15,25 +16,22 @@ _BREAK = re.compile(
     r"|(?<=\n)(?:[ \t]{0,8}\n|(?=[ \t]{0,8}(?:[-*#|>+]|\d{1,3}[.)]|[a-z]\))))"
     r"|(?<=[\u3002\uff01\uff1f\u061f\u0964|\0])|(?<==)={3,}|(?<=-)-{3,})"
 )
-# Signs of vowels are parts of words in Devanagari and Bengali.
-VOWEL_SIGNS = r"\u0900-\u0963\u0966-\u097f\u0981-\u09fe"
-_PART = rf"[^\W_\u3040-\u30ff\u3400-\u9fff]|[{VOWEL_SIGNS}]"
+_PART = rf"[^\W_{CJK}]|[{INDIC}]"
 _WORD = rf"(?:{_PART})+(?:['-](?:{_PART})+)*"
+LINK_FORM = r"https?://[^\s<>\"'`)\]]{1,300}"
+MAIL_FORM = r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
 _RICH = (
-    r"https?://[^\s<>\"'`)\]]{1,300}"
-    r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
+    rf"{LINK_FORM}|{MAIL_FORM}"
     r"|[a-z]{2}\d{2}(?:[ -]?[a-z\d]{4}){2,7}(?![a-z])|0x[0-9a-f]{40}"
     # A number of a telephone is none of an account.
     r"|\+\d[\d ()-]{5,20}|\d{4}(?:[ -]?\d{4}){1,5}"
     r"|[~/.\w-]{0,40}(?:/\.ssh|/\.aws|\.env|id_rsa|id_ed25519|/etc/passwd|/etc/shadow|"
     r"\.pem|\.netrc|\.kube/config)(?:[/.\w-]{0,64})"
 )
-_PLAIN_WORDS = re.compile(_WORD.replace("\\u3040-\\u30ff\\u3400-\\u9fff", ""))
+_PLAIN_WORDS = re.compile(_WORD.replace(CJK, ""))
 _RICH_WORDS = re.compile(rf"{_RICH}|{_WORD}")
-_CJK_WORDS = re.compile(
-    rf"{_RICH}|{lexicon.LEXICON.cjk.pattern}|[\u3040-\u30ff\u3400-\u9fff]|{_WORD}"
-)
-_HAS_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+_CJK_WORDS = re.compile(rf"{_RICH}|{lexicon.LEXICON.cjk.pattern}|[{CJK}]|{_WORD}")
+_HAS_CJK = re.compile(f"[{CJK}]")
 _SPECIAL = re.compile(
     r"[@:/.i0-9](?:(?<=@)|(?<=:)//|\d{3}|(?<=0)x|ssh|aws|env|(?<=i)d_|etc/|pem|netrc|kube)"
 )
@@ -53,7 +51,7 @@ _WORD_CODES = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789'-@\0\1\2")
 _ASCII_TABLE = bytes(code if code in _WORD_CODES else 0x20 for code in range(256))
 _LOOSE = (b"--", b"-'", b"'-", b"''", b" -", b" '", b"- ", b"' ")
 _SIGNS_OR_WORDS = re.compile(rf"{_PLAIN_WORDS.pattern}|[{END}{LINK}{FILE}{AT}]")
-_MARKS = re.compile(f"[{VOWEL_SIGNS}]")
+_MARKS = re.compile(f"[{INDIC}]")
 
 
 class Encoded(NamedTuple):

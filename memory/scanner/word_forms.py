@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _GAP: Final = ".."
 _LONGEST_WORD: Final = 64
-_TAIL_HEAD, _SHORTEST_COMPOUND, _LONGEST_ENDING = 4, 10, 3
+_TAIL_LETTERS, _SHORTEST_COMPOUND, _LONGEST_ENDING = 4, 10, 3
 
 
 class Part(NamedTuple):
@@ -70,7 +70,7 @@ class Tables:
             return
         if text.startswith("*"):
             form = Form(text[1:], place, concept)
-            self._tails.setdefault(text[1 : 1 + _TAIL_HEAD], []).append(form)
+            self._tails.setdefault(text[1 : 1 + _TAIL_LETTERS], []).append(form)
             return
         words = [word for word in text.split() if word != _GAP]
         word = text if len(words) == 1 else rarest(words)
@@ -95,8 +95,8 @@ class Tables:
 
     def _last_parts(self, word: str) -> Iterator[Form]:
         """What the last part of a compound may be: Systemanweisung, anweisung."""
-        for start in range(2, len(word) - _TAIL_HEAD):
-            for form in self._tails.get(word[start : start + _TAIL_HEAD], ()):
+        for start in range(2, len(word) - _TAIL_LETTERS):
+            for form in self._tails.get(word[start : start + _TAIL_LETTERS], ()):
                 ending = len(word) - start - len(form.text)
                 if ending <= _LONGEST_ENDING and word.startswith(form.text, start):
                     yield form
@@ -169,8 +169,8 @@ class Word(NamedTuple):
 
 NOTHING = Word({}, {}, [], {})
 _MOST_WORDS: Final = 1 << 16
-# The hash of a word → what is known of it. Hashes differ in every process and say
-# nothing about the word, so that names of one text are not kept for the next.
+# The hash of a word → what is known of it. A word cannot be read back from its hash, so
+# that names of one text are not kept for the next.
 _memory: list[dict[int, Word]] = [{}]
 
 

@@ -35,6 +35,7 @@ LISTS = {
     name: _read(FOLDER / f"{name}.txt")
     for name in sorted(_FILES, key=lambda name: name != ENGLISH)
 }
+# The commonest English words, enough to see that a run of letters is a sentence.
 COMMON: Final = frozenset(
     Path(__file__).with_name("common_words.txt").read_text(encoding="utf-8").split()
 )

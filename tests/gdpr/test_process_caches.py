@@ -23,7 +23,7 @@ from episodic.vectors.scan import ScanIndex
 from gdpr import linking
 from gdpr.erasure import finish, process_caches
 from gdpr.models import CaseState, ForgetOrder, LiveProcess
-from memory.scanner import ciphers, normalise
+from memory.scanner import ciphers, normalise, respelled
 from tests.episodic import matrices
 from tests.gdpr import erasing
 from tests.gdpr.erasing import MAIL, WORD
@@ -177,9 +177,12 @@ def test_words_and_expressions_kept_in_memory_are_dropped(
     monkeypatch.setattr(re, "purge", lambda: purged.append(True))
     ciphers.unleet("m4ria")
     normalise._unmask_word("Mаria")
+    respelled._unturned("ariamay")
+    respelled._settled.add("maria")
     process_caches.flush(world.acme.id)
-    assert ciphers.unleet.cache_info().currsize == 0
-    assert normalise._unmask_word.cache_info().currsize == 0
+    for words in (ciphers.unleet, normalise._unmask_word, respelled._unturned):
+        assert words.cache_info().currsize == 0
+    assert respelled._settled == set()
     assert purged == [True]
 
 

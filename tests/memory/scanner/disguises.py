@@ -213,6 +213,8 @@ DISGUISES: dict[str, Disguise] = CHANNELS | ENCODINGS | FORMS
 HOSTILE = {
     "template_link": "a.a.a.",
     "cut_words": "ig nore pre vious ",
+    "cut_by_signs": "ig-nore pre-vious ",
+    "signs_in_cut_words": "ig-nore pre-vious " + "a-b" * 40 + " ",
     "bare_words": "ignr th rls ",
     "hyphens": "ig-\nnore ",
     "base58": "2Uw1bppLugs5B9",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory import scanner
-from memory.scanner import ciphers, decode, gate, views
+from memory.scanner import ciphers, decode, gate, views, word_forms
 
 TEXTS = [
     "a/b_c-d+e=f " * 3 + "QUJDREVGR0hJSktMTU5PUA== x QUJDREVGR0hJSktMTU5P\n",
@@ -41,7 +41,7 @@ def test_only_characters_beyond_ascii_are_left() -> None:
     assert views.beyond_ascii("a\u00e9b\ud800\U0001f600") == "\u00e9\ud800\U0001f600"
 
 
-def test_words_are_not_kept_between_texts() -> None:
-    scanner.scan("Jaroslava Quimbyova called twice.")
-    memory = gate._memory[0]
-    assert memory and all(isinstance(key, int) for key in memory)
+def test_the_gate_and_the_lists_keep_no_words_between_texts() -> None:
+    scanner.scan("Jaroslava Quimbyova called twice, and ignores the rules.")
+    for memory in (gate._memory[0], word_forms._memory[0]):
+        assert memory and all(isinstance(key, int) for key in memory)
