@@ -27,7 +27,7 @@ from memory.models import (
     ScannerProposal,
     Workspace,
 )
-from memory.review import highlight, preview
+from memory.review import allowances, highlight, preview
 from memory.rules import entries, errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
@@ -203,11 +203,23 @@ def undo(row: ScannerProposal, *, version: int, by: Actor) -> ScannerProposal:
     with transaction.atomic():
         live, previous = _decide(row, version, LearningState.PENDING, by)
         if previous == LearningState.APPROVED and live.kind in OF_HELD:
-            _entries(live).delete()
+            allowances.renew(live.workspace_id, live.kind, live.subject)
         elif previous == LearningState.APPROVED:
             _set(live, live.after, live.before, by)
         _record("taken_back", live, by, previous=previous)
     return live
+
+
+def take_back_of(case: HeldFile, *, by: Actor) -> None:
+    """Let what was approved with a case as its example wait again, and record it.
+
+    For a case that is being undone: its decision no longer speaks for a permission.
+    """
+    rows = ScannerProposal.objects.filter(workspace_id=case.workspace_id, held=case)
+    for row in rows.filter(state=LearningState.APPROVED):
+        previous = row.state
+        _put(row, LearningState.PENDING, by)
+        _record("taken_back", row, by, previous=previous)
 
 
 def _decide(
@@ -226,12 +238,19 @@ def _decide(
     previous, waits = live.state, state == LearningState.PENDING
     if live.version != version or live.is_pending == waits:
         raise Decided
-    live.state, live.reason = state, reason
-    live.decided_by = "" if waits else by.label
-    live.decided_at = None if waits else timezone.now()
-    live.version += 1
-    live.save()
+    _put(live, state, by, reason)
     return live, previous
+
+
+def _put(
+    row: ScannerProposal, state: LearningState, by: Actor, reason: str = ""
+) -> None:
+    waits = state == LearningState.PENDING
+    row.state, row.reason = state, reason
+    row.decided_by = "" if waits else by.label
+    row.decided_at = None if waits else timezone.now()
+    row.version += 1
+    row.save()
 
 
 def _record(verb: str, row: ScannerProposal, by: Actor, **details: Any) -> None:
