@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from django.db.models import QuerySet
 
-from memory.files import restricted, suppressed_names
+from memory.files import restricted, scan_context, suppressed_names
 from memory.journal import append as journal
 from memory.models import HeldFile, HeldState, Label, ReviewLabel
 from memory.review import preview
@@ -27,7 +27,6 @@ CONTENT_TYPE: Final = "application/x-ndjson"
 FILE_NAME: Final = "review-labels.jsonl"
 PAGE: Final = 100
 OF_RULE: Final = 20
-OPERATOR: Final = "operator"
 
 
 def rules_of(findings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -57,7 +56,7 @@ def write(case: HeldFile) -> None:
         rules_version=case.rules_version,
         tier=case.tier,
         origin=case.source,
-        writer=OPERATOR if case.source == OPERATOR else "agent",
+        writer=scan_context.context_of(case).writer,
         decided_by=case.decided_by,
         decided_at=case.decided_at,
     )

@@ -56,14 +56,21 @@ class Decided(errors.AppError):
 class Line:
     """A proposal with what a person reads beside it.
 
-    ``rule`` is None for a text or passage, which ``excerpt`` shows. ``cases`` are the
-    decided texts it rests on, as far as they are still there.
+    ``rule`` is None for a text or passage, of which ``excerpt`` shows the first part
+    and ``chars`` says how long it is. ``cases`` are the decided texts it rests on, as
+    far as they are still there.
     """
 
     proposal: ScannerProposal
     rule: Rule | None
     excerpt: str
+    chars: int
     cases: list[HeldFile]
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the excerpt is not all that would be allowed."""
+        return len(self.excerpt) < self.chars
 
     @property
     def is_allowing(self) -> bool:
@@ -122,18 +129,17 @@ def _lines(actor: Actor, rows: Iterable[ScannerProposal]) -> list[Line]:
     ids |= {row.held_id for row in items if row.held_id}
     texts = HeldFile.objects.filter(workspace_id=actor.workspace_id, pk__in=ids)
     cases = restricted.visible_held(texts, actor).in_bulk()
-    return [
-        Line(
-            row,
-            registry.BY_ID.get(row.subject),
-            _excerpt(row, cases),
-            [cases[name] for name in row.evidence.get("cases", ()) if name in cases],
-        )
-        for row in items
-    ]
+    lines = []
+    for row in items:
+        words = _words(row, cases)
+        names = row.evidence.get("cases", ())
+        known = [cases[name] for name in names if name in cases]
+        rule = registry.BY_ID.get(row.subject)
+        lines.append(Line(row, rule, words[:EXCERPT], len(words), known))
+    return lines
 
 
-def _excerpt(row: ScannerProposal, cases: dict[str, HeldFile]) -> str:
+def _words(row: ScannerProposal, cases: dict[str, HeldFile]) -> str:
     """Return the text or the passage that would be allowed, its secrets masked."""
     case = cases.get(row.held_id or "")
     if case is None:
@@ -151,7 +157,7 @@ def _excerpt(row: ScannerProposal, cases: dict[str, HeldFile]) -> str:
         and finding["start"] < end
         and finding["end"] > start
     ]
-    return highlight.without_secrets(text[start:end], spans).strip()[:EXCERPT]
+    return highlight.without_secrets(text[start:end], spans).strip()
 
 
 # ── Deciding ─────────────────────────────────────────────────────────────────
