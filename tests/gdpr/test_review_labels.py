@@ -11,11 +11,13 @@ from pytest_django import Settings
 from gdpr.data_map.base import Fate
 from gdpr.subjects import restriction
 from memory import scanner
-from memory.models import Clearance, ReviewLabel, ScannerProposal
-from memory.review import labels, proposals
+from memory.files.quarantine import HeldForReview
+from memory.models import Clearance, HeldFile, ReviewLabel, ScannerProposal
+from memory.review import labels, preview, proposals
 from memory.review.decide import Decision
 from memory.rules import errors
 from tests.gdpr import kit
+from tests.memory.files import kit as files
 from tests.memory.files import learning
 from tests.world import World
 
@@ -64,6 +66,26 @@ def test_a_text_about_two_is_exported_with_one_masked(world: World) -> None:
     assert not ScannerProposal.objects.exists()
     assert not Clearance.objects.exists()
     assert kit.traces(anna, "held") == []
+
+
+def test_a_masked_text_is_judged_as_what_it_was_judged_as(world: World) -> None:
+    anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
+    rule = learning.lone_rule()
+    world.set(scanner_rules={"persistence.trigger": "off"})
+    text = (
+        f"{files.POISON}\nPlease update the file of {BERT} (ID 54830) for {ANNA}."
+        f"\n{scanner.rule('persistence.trigger').fires}\n{rule.fires}"
+    )
+    with pytest.raises(HeldForReview):
+        files.write(world, text, by="operator", of="ada", source="tool")
+    before = {finding["rule"] for finding in HeldFile.objects.get().findings}
+    kit.erase("held", anna)
+    case = HeldFile.objects.get()
+    assert preview.text_of(case) == text.replace(ANNA, "[erased]")
+    assert {finding["rule"] for finding in case.findings} == before
+    assert rule.id in before
+    alone = {finding.rule for finding in scanner.scan(text).findings}
+    assert alone - before >= {"persistence.trigger", "policy.records"}
 
 
 def test_a_reviewers_name_is_masked_and_the_figures_stay(world: World) -> None:
