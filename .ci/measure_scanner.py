@@ -7,8 +7,9 @@ memory/scanner/measured.json and to the tables in memory/README.md; the texts st
 they are.
 
 For each source of at least 100 attacks or 100 honest texts the rules are made anew
-without it: a line of a rule that fewer than three attacks of other sources carry is
-excluded, and the weights of the combined rules are fitted to the other sources.
+without it and its texts: a line of a rule that fewer than three attacks of the other
+sources that are fitted to carry is excluded, and the weights of the combined rules are
+fitted to those sources. Which are not fitted to says NOT_FITTED.
 """
 
 from __future__ import annotations

@@ -10,10 +10,13 @@ from django.utils import timezone
 
 from memory import scanner
 from memory.files import clearances, quarantine
+from memory.files.quarantine import HeldForReview
 from memory.models import HeldFile, ProposalKind, ReviewLabel
+from memory.review import decide as review
 from memory.review import passages, proposal_effect
 from memory.review.decide import Decision
 from tests.memory.files import kit, learning
+from tests.memory.files.test_split_writes import FIRST, SECOND
 from tests.world import World
 
 
@@ -85,6 +88,17 @@ def test_a_text_is_cut_and_judged_only_for_passages_that_it_has(
     assert [len(row.passing) for row in rows] == [3, 3, 3]
     # Each text twice to see what it has, and once for the one passage to leave out.
     assert counts == {"cut": 9 + 9 + 9, "without": 9}
+
+
+def test_a_text_held_only_with_what_stood_there_is_not_proposed(world: World) -> None:
+    operator = world.actor("operator")
+    for number in range(3):
+        kit.append(world, FIRST, learning.label(number))
+        with pytest.raises(HeldForReview) as caught:
+            kit.append(world, SECOND, learning.label(number))
+        case = HeldFile.objects.get(pk=caught.value.fields["held_id"])
+        review.decide(case, Decision.RELEASE, version=1, reason="A drill", by=operator)
+    assert kinds(world) == []
 
 
 # ── The writer ───────────────────────────────────────────────────────────────
