@@ -57,11 +57,11 @@ def released(
         if len(cases) >= least and name not in allowed and _is_proposable(words[name])
     }
     names -= _confirmed(workspace_id, names)
-    most = sorted(names, key=lambda name: (-len(holders[name]), name))[:MAX_PASSAGES]
-    passing = _passing(most, policy, texts)
+    frequent = sorted(names, key=lambda name: (-len(holders[name]), name))[:MAX_PASSAGES]
+    passing = _passing(frequent, policy, texts)
     return [
         Passage(words[name], tuple(holders[name].values()), passing[name])
-        for name in sorted(most)
+        for name in sorted(frequent)
     ]
 
 

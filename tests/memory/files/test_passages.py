@@ -79,11 +79,11 @@ def test_a_text_is_cut_and_judged_only_for_passages_that_it_has(
     for name, function in (("cut", "fingerprints"), ("without", "without")):
         real = getattr(clearances, function)
 
-        def counted(*args: Any, name: str = name, real: Any = real) -> Any:
+        def count_calls(*args: Any, name: str = name, real: Any = real) -> Any:
             counts[name] += 1
             return real(*args)
 
-        monkeypatch.setattr(clearances, function, counted)
+        monkeypatch.setattr(clearances, function, count_calls)
     rows = passages.released(world.acme.id, policy, texts, 3)
     assert [len(row.passing) for row in rows] == [3, 3, 3]
     # Each text twice to see what it has, and once for the one passage to leave out.
