@@ -70,15 +70,21 @@ def forget(case: HeldFile) -> None:
 # ── Reading ──────────────────────────────────────────────────────────────────
 def visible(actor: Actor) -> QuerySet[ReviewLabel]:
     """Return the labels of the texts that the actor may see."""
+    return _visible(actor)
+
+
+def _visible(actor: Actor, **conditions: Any) -> QuerySet[ReviewLabel]:
     actor.require("quarantine.read")
+    rows = ReviewLabel.objects.filter(workspace_id=actor.workspace_id, **conditions)
+    # Only the texts of these: to tell who is named in them each is read.
     texts = HeldFile.objects.filter(workspace_id=actor.workspace_id)
-    rows = ReviewLabel.objects.filter(workspace_id=actor.workspace_id)
+    texts = texts.filter(pk__in=rows.values("held"))
     return rows.filter(held__in=restricted.visible_held(texts, actor))
 
 
 def of_rule(actor: Actor, rule_id: str) -> list[ReviewLabel]:
     """Return the newest decisions about texts in which a rule matched."""
-    rows = visible(actor).filter(rules__icontains=f'"{rule_id}"')
+    rows = _visible(actor, rules__icontains=f'"{rule_id}"')
     rows = rows.select_related("held").defer("held__body")
     return list(rows.order_by("-decided_at", "-pk")[:OF_RULE])
 

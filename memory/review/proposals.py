@@ -96,7 +96,9 @@ def _visible(actor: Actor) -> QuerySet[ScannerProposal]:
     """Return the proposals but those about a text that the actor may not see."""
     actor.require("scanner.read")
     rows = ScannerProposal.objects.filter(workspace_id=actor.workspace_id)
-    texts = HeldFile.objects.filter(workspace_id=actor.workspace_id)
+    # Only the examples: to tell who is named in them each is read.
+    examples = rows.filter(held__isnull=False).values("held")
+    texts = HeldFile.objects.filter(workspace_id=actor.workspace_id, pk__in=examples)
     visible = restricted.visible_held(texts, actor)
     return rows.filter(Q(held__isnull=True) | Q(held__in=visible))
 
