@@ -57,9 +57,7 @@ def released(
         if len(cases) >= least and name not in allowed and _is_proposable(words[name])
     }
     names -= _confirmed(workspace_id, names)
-    frequent = sorted(names, key=lambda name: (-len(holders[name]), name))[
-        :MAX_PASSAGES
-    ]
+    frequent = sorted(names, key=lambda n: (-len(holders[n]), n))[:MAX_PASSAGES]
     passing = _passing(frequent, policy, texts)
     return [
         Passage(words[name], tuple(holders[name].values()), passing[name])
