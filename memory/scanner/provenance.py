@@ -143,8 +143,8 @@ def origin_of(source: str | None) -> Origin:
 def _judges_policy(origin: Origin, writer: Writer) -> bool:
     """Whether a person must decide: not about an operator's own words, nor at a read.
 
-    Only who writes is asked. What is kept, and an entry of the journal, which is
-    scanned at a read alone, is not judged for policy.
+    At a read nobody is asked, not about an entry of the journal either, which is
+    scanned only then.
     """
     if origin in (Origin.OPERATOR, Origin.PROMPT):
         return False
