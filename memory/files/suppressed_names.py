@@ -85,10 +85,10 @@ def without_name(incoming: Incoming) -> Incoming:
 
 
 def _held(verdict: scanner.Verdict, findings: tuple[Finding, ...]) -> scanner.Verdict:
-    return scanner.Verdict(
+    return replace(
+        verdict,
         verdict="held",
         score=max(verdict.score, 1.0),
         risk=max(verdict.risk, 1.0),
         findings=findings,
-        rules_version=verdict.rules_version,
     )

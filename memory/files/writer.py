@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from memory import scanner
 from memory.files import (
-    clearances,
     commit,
     paths,
     quarantine,
@@ -24,7 +23,7 @@ from memory.files import (
 )
 from memory.files.paths import Owner
 from memory.files.quarantine import HeldForReview, Incoming, WriteRefused
-from memory.files.redaction import Standard
+from memory.files.redaction import Beside, Standard
 from memory.models import MemoryFile, MemoryVersion
 from memory.ports import subject_linker
 from memory.rules import entries, errors, tiers, validation
@@ -168,9 +167,7 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         raise WriteRefused(
             why=gettext("this writer is blocked until an operator lifts it.")
         )
-    if clearances.is_cleared(request.owner.workspace_id, request.text):
-        return final
-    judgement = write_check.judge(incoming, current, final)
+    judgement = write_check.judge_write(incoming, current, final)
     if judgement.action == "allow":
         return final
     if judgement.action == "block":
@@ -180,11 +177,15 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
             request.text,
             scanner.spans(judgement.verdict.findings),
             Standard.of(incoming),
-            before=preceding_text(request, current),
+            beside=beside(request, current),
             is_reviewed=False,
         )
-        if remainder.is_clean:
-            return resulting_text(current, replace(request, text=remainder.text))
+        rest = replace(incoming, text=remainder.text)
+        final = resulting_text(current, replace(request, text=rest.text))
+        # What is held for itself was not judged with the files beside it.
+        judgement_of_rest = write_check.judge_write(rest, current, final)
+        if remainder.is_clean and judgement_of_rest.action == "allow":
+            return final
     held_file = quarantine.hold(incoming, judgement, by=by)
     raise HeldForReview(held_id=held_file.id, why=gettext(judgement.why))
 
@@ -192,6 +193,13 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
 def preceding_text(request: Request, current: str) -> str:
     """Return the text that a new one goes below."""
     return resulting_text(current, replace(request, text=""))
+
+
+def beside(request: Request, current: str) -> Beside:
+    """Return the text that a new one goes below, or that it takes the place of."""
+    if request.mode is WriteMode.REPLACE:
+        return Beside(replaced=current)
+    return Beside(before=preceding_text(request, current))
 
 
 # ── Writing ──────────────────────────────────────────────────────────────────

@@ -279,7 +279,7 @@ def _judge(
     shown = history.judged(text)
     for hand, scan in history.scans(version, shown, policy):
         incoming = _incoming(history.file, version, text, hand)
-        judgement = quarantine.action_of(incoming, shown, scan, policy)
+        judgement = quarantine.decision(incoming, shown, scan, policy)
         if judgement.action != "allow":
             return incoming, judgement
     return None

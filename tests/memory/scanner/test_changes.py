@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -93,10 +94,7 @@ def test_the_list_of_findings_may_be_full_of_kept_ones(
     def scan(text: str) -> Verdict:
         verdict = SCAN(text)
         # As the engine cuts a longer list.
-        findings = verdict.findings[:1]
-        return Verdict(
-            verdict.verdict, verdict.score, verdict.risk, findings, "", verdict.context
-        )
+        return replace(verdict, findings=verdict.findings[:1])
 
     change = changes.between(calm, f"{calm}{ATTACK}")
     verdict = changes.judge(change, scan)
