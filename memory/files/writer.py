@@ -182,12 +182,15 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         )
         rest = replace(incoming, text=remainder.text)
         final = resulting_text(current, replace(request, text=rest.text))
-        # What is held for itself was not judged with the files beside it.
-        judgement_of_rest = write_check.judge_write(rest, current, final)
-        if remainder.is_clean and judgement_of_rest.action == "allow":
+        if remainder.is_clean and _passes(rest, current, final):
             return final
     held_file = quarantine.hold(incoming, judgement, by=by)
     raise HeldForReview(held_id=held_file.id, why=gettext(judgement.why))
+
+
+def _passes(rest: Incoming, current: str, final: str) -> bool:
+    """Judge a rest with the files beside it, which what holds for itself was not."""
+    return write_check.judge_write(rest, current, final).action == "allow"
 
 
 def preceding_text(request: Request, current: str) -> str:

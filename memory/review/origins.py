@@ -70,10 +70,12 @@ class History:
         cases = HeldFile.objects.filter(
             workspace_id=file.workspace_id,
             crew_id=file.crew_id,
-            agent_id=file.agent_id,
             label=file.label,
             state=HeldState.RELEASED,
         )
+        if file.agent_id:
+            # The case of a file that a crew shares names the agent that wrote into it.
+            cases = cases.filter(agent_id=file.agent_id)
         bodies = cases.exclude(bytes=0).values_list("body", flat=True)
         return cls(file, [bytes(body).decode("utf-8", "replace") for body in bodies])
 

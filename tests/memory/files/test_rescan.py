@@ -146,6 +146,15 @@ def test_a_released_case_that_was_emptied_hides_nothing(world: World) -> None:
     assert scan_again(world) == ["AGENT.md"]
 
 
+def test_what_a_person_released_into_a_file_of_a_crew_stays(world: World) -> None:
+    with pytest.raises(HeldForReview):
+        kit.write(world, kit.POISON, "CREW.md", by="lena")
+    case = HeldFile.objects.get()
+    review.decide(case, Decision.RELEASE, version=1, reason="A drill",
+                  by=world.actor("operator"))  # fmt: skip
+    assert scan_again(world) == []
+
+
 def test_a_replay_counts_no_file_that_a_rescan_would_leave(world: World) -> None:
     by_operator(world, POLITE)
     kit.append(world, CALM)
