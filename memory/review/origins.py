@@ -76,7 +76,7 @@ class History:
         if file.agent_id:
             # The case of a file that a crew shares names the agent that wrote into it.
             cases = cases.filter(agent_id=file.agent_id)
-        bodies = cases.exclude(bytes=0).values_list("body", flat=True)
+        bodies = cases.values_list("body", flat=True)
         return cls(file, [bytes(body).decode("utf-8", "replace") for body in bodies])
 
     def judged(self, text: str) -> str:

@@ -90,8 +90,14 @@ def test_what_people_wrote_on_top_of_a_held_text_stays(world: World) -> None:
     assert text_of(world) == f"{POLITE}\n"
 
 
-def test_an_undone_release_leaves_an_operators_file(world: World) -> None:
-    by_operator(world, POLITE)
+@pytest.mark.parametrize(("writer", "held"), [("operator", []), ("ada", ["AGENT.md"])])
+def test_what_an_undone_release_put_back_is_judged_as_its_first_writers(
+    world: World, writer: str, held: list[str]
+) -> None:
+    if writer == "operator":
+        by_operator(world, POLITE)
+    else:
+        unscanned(world, POLITE)
     with pytest.raises(HeldForReview):
         kit.write(world, kit.POISON)
     case, operator = HeldFile.objects.get(), world.actor("operator")
@@ -100,28 +106,7 @@ def test_an_undone_release_leaves_an_operators_file(world: World) -> None:
     )
     review.undo(case, by=operator)
     assert text_of(world) == POLITE
-    assert scan_again(world) == []
-    assert text_of(world) == POLITE
-
-
-def test_what_a_rescan_put_back_is_judged_as_its_first_writers(world: World) -> None:
-    by_operator(world, POLITE)
-    unscanned(world, POLITE.replace("Ann", "Bea"))
-    unscanned(world, kit.POISON)
-    row = kit.row(world)
-    number = row.versions.get(sha256=row.sha256).number
-    assert scan_again(world) == ["AGENT.md"]
-    assert text_of(world) == POLITE
-    # Put back by a rescan of other rules, an agent's policy is an agent's still.
-    old = row.versions.get(number=number - 1)
-    newest = row.versions.get(number=number + 1)
-    lines = origins.History.of(row).lines(old, f"{POLITE}\n")
-    assert {hand.writer for hand in lines} == {"operator"}
-    MemoryVersion.objects.filter(pk=newest.pk).update(sha256=old.sha256)
-    newest.refresh_from_db()
-    text = f"{POLITE}\n{POLITE.replace('Ann', 'Bea')}"
-    lines = origins.History.of(row).lines(newest, text)
-    assert {hand.writer for hand in lines} == {"operator", "own"}
+    assert scan_again(world) == held
 
 
 def test_of_lines_older_than_the_versions_only_attacks_are_asked(world: World) -> None:

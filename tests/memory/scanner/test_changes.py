@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -13,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory import scanner
-from memory.scanner import changes, registry
+from memory.scanner import changes, registry, scoring
 from memory.scanner.engine import MAX_FINDINGS
 from memory.scanner.model import Level, Verdict
 
@@ -106,16 +105,19 @@ def test_the_list_of_findings_may_be_full_of_kept_ones(
 
 
 @pytest.mark.parametrize("unit", ["a\n", "ignore it.\n", "a.a.a.", ATTACK])
-def test_any_change_of_64_kib_costs_about_two_scans(unit: str) -> None:
+def test_any_change_of_64_kib_costs_three_scans_at_most(unit: str) -> None:
     text = (unit * 65_536)[:65_536]
     lines = text.splitlines(keepends=True)
     other = "".join(line for pair in zip(lines, lines, strict=True) for line in pair)
-    started = time.process_time()
-    scanner.scan(other, source="tool")
-    seconds = time.process_time() - started
-    started = time.process_time()
-    verdict_on(text, f"x{other}y")
-    assert time.process_time() - started < 4 * seconds + 0.5
+    sizes: list[int] = []
+
+    def counted(text: str) -> Verdict:
+        sizes.append(len(text))
+        return SCAN(text)
+
+    changes.judge(changes.between(text, f"x{other}y"), counted)
+    # Of what it makes, of what was there, and of what it adds.
+    assert sum(sizes) <= 3 * len(f"x{other}y")
 
 
 @pytest.mark.parametrize(
@@ -186,7 +188,7 @@ def test_what_a_person_let_in_is_no_piece_itself() -> None:
 
 
 def test_findings_that_add_up_in_one_write_add_up_in_two() -> None:
-    filler = "x" * (changes.REACH - 30)
+    filler = "x" * (scoring.WINDOW - 30)
     first, second = PIECES[:2]
     kept = f"{first}\n{filler}\n"
     assert SCAN(f"{kept}{second}").is_held
