@@ -98,14 +98,14 @@ class Standard:
         )
 
 
-class Beside(NamedTuple):
+class Neighbour(NamedTuple):
     """The text that a rest would be appended to, or the one that it would replace."""
 
     before: str = ""
     replaced: str = ""
 
 
-ALONE: Final = Beside()
+NO_NEIGHBOUR: Final = Neighbour()
 
 
 def of(
@@ -114,20 +114,20 @@ def of(
     by: Standard,
     *,
     findings: Sequence[Span] = (),
-    beside: Beside = ALONE,
+    neighbour: Neighbour = NO_NEIGHBOUR,
     is_reviewed: bool = True,
 ) -> Remainder:
     """Remove the passages that spans touch from a text and scan the rest.
 
     ``findings`` are all of the text's findings, which say why a passage was removed.
-    With the text ``beside`` it, an attack across both is found as well, and of a text
-    that it replaces what stays is not judged again. Without a reviewer whole paragraphs
-    are removed.
+    An attack across the rest and its ``neighbour`` is found as well; what stays of a
+    text that it replaces is not judged again. Without a reviewer whole paragraphs are
+    removed.
     """
     excerpt = scanner.redact_units(
         text, spans, findings=findings, by_sentence=is_reviewed
     )
-    verdict = changes.judge(changes.between(beside.replaced, excerpt.text), by.scan)
+    verdict = changes.judge(changes.between(neighbour.replaced, excerpt.text), by.scan)
     remainder = Remainder(
         text=excerpt.text,
         parts=excerpt.parts,
@@ -141,7 +141,7 @@ def of(
     if by.policy.resembles_known(excerpt.text):
         reason = gettext_noop("it resembles an attack that a person confirmed.")
         return replace(remainder, level=Level.HELD.value, why=reason)
-    return _together(remainder, by, beside.before)
+    return _together(remainder, by, neighbour.before)
 
 
 def _strongest(findings: Sequence[Finding]) -> str:

@@ -59,10 +59,10 @@ def judge_after(
 
     It is not held for what it says alone.
     """
-    alone = partial(incoming.scan, workspace_policy=policy)
+    scan_alone = partial(incoming.scan, workspace_policy=policy)
 
     def scan(text: str) -> Verdict:
-        return verdict_after(text, earlier, name, alone)
+        return verdict_after(text, earlier, name, scan_alone)
 
     return quarantine.decision(incoming, incoming.text, scan, policy)
 

@@ -23,7 +23,7 @@ from memory.files import (
 )
 from memory.files.paths import Owner
 from memory.files.quarantine import HeldForReview, Incoming, WriteRefused
-from memory.files.redaction import Beside, Standard
+from memory.files.redaction import Neighbour, Standard
 from memory.models import MemoryFile, MemoryVersion
 from memory.ports import subject_linker
 from memory.rules import entries, errors, tiers, validation
@@ -177,7 +177,7 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
             request.text,
             scanner.spans(judgement.verdict.findings),
             Standard.of(incoming),
-            beside=beside(request, current),
+            neighbour=neighbour_of(request, current),
             is_reviewed=False,
         )
         rest = replace(incoming, text=remainder.text)
@@ -198,11 +198,11 @@ def preceding_text(request: Request, current: str) -> str:
     return resulting_text(current, replace(request, text=""))
 
 
-def beside(request: Request, current: str) -> Beside:
+def neighbour_of(request: Request, current: str) -> Neighbour:
     """Return the text that a new one goes below, or that it takes the place of."""
     if request.mode is WriteMode.REPLACE:
-        return Beside(replaced=current)
-    return Beside(before=preceding_text(request, current))
+        return Neighbour(replaced=current)
+    return Neighbour(before=preceding_text(request, current))
 
 
 # ── Writing ──────────────────────────────────────────────────────────────────

@@ -192,9 +192,9 @@ class Gate:
         if judgement.action == "redact":
             spans = scanner.spans(judgement.verdict.findings)
             by = Standard.of(incoming, self._policy(incoming.owner.workspace_id))
-            beside = redaction.Beside(replaced=present)
+            neighbour = redaction.Neighbour(replaced=present)
             remainder = redaction.of(
-                incoming.text, spans, by, beside=beside, is_reviewed=False
+                incoming.text, spans, by, neighbour=neighbour, is_reviewed=False
             )
             rest = replace(draft, content=remainder.text)
             if remainder.is_clean and self._passes(rest, incoming, present, tail):

@@ -79,7 +79,7 @@ class History:
         bodies = cases.values_list("body", flat=True)
         return cls(file, [bytes(body).decode("utf-8", "replace") for body in bodies])
 
-    def judged(self, text: str) -> str:
+    def text_to_judge(self, text: str) -> str:
         """Return a text with empty lines in place of what a person released."""
         for body in self.released:
             # Places stay: the case that may come of this stores the whole text.
@@ -92,20 +92,20 @@ class History:
             rows = self.file.versions.filter(committed=True).order_by("-number")
             self._versions = {row.pk: row for row in rows}
         by_hand: dict[Hand, Counter[str]] = {}
-        left, version = Counter(text.splitlines()), self._bringer(newest)
-        while left:
+        rest, version = Counter(text.splitlines()), self._bringer(newest)
+        while rest:
             parent = self._versions.get(version.parent_id or "")
             earlier = self._text_before(version, parent)
-            kept = left & Counter((earlier or "").splitlines())
-            if brought := left - kept:
+            common = rest & Counter((earlier or "").splitlines())
+            if lines := rest - common:
                 hand = UNTRACED if earlier is None else self._hand(version)
-                by_hand.setdefault(hand, Counter()).update(brought)
+                by_hand.setdefault(hand, Counter()).update(lines)
             if parent is None:
                 break
-            left, version = kept, self._bringer(parent)
+            rest, version = common, self._bringer(parent)
         return by_hand
 
-    def brought_by_agents(self, newest: MemoryVersion, text: str) -> Counter[str]:
+    def lines_of_agents(self, newest: MemoryVersion, text: str) -> Counter[str]:
         """Return the lines of a version's text for which no operator answers."""
         by_hand = self.lines(newest, text).items()
         parts = (lines for hand, lines in by_hand if hand.is_of_agents)
@@ -121,15 +121,17 @@ class History:
         strictest = self._scan(STRICTEST, policy)
         if not (strictest(text).is_held or policy.resembles_known(text)):
             return
-        for hand, brought in self.lines(newest, text).items():
-            yield hand, partial(_judge, brought, self._scan(hand, policy))
+        for hand, own in self.lines(newest, text).items():
+            yield hand, partial(_judge, own, self._scan(hand, policy))
 
     def held_by(
         self, newest: MemoryVersion, text: str, policy: Policy
     ) -> tuple[Finding, ...] | None:
         """Return the findings that hold a version's text, None when it passes."""
-        shown = self.judged(text)
-        verdicts = (scan(shown) for _, scan in self.scans(newest, shown, policy))
+        text_read = self.text_to_judge(text)
+        verdicts = (
+            scan(text_read) for _, scan in self.scans(newest, text_read, policy)
+        )
         return next((verdict.findings for verdict in verdicts if verdict.is_held), None)
 
     def _scan(self, hand: Hand, policy: Policy) -> Scan:
@@ -141,12 +143,12 @@ class History:
         """Return the version whose bytes a rescan or an undo put back, else itself."""
         if version.source not in _TAKEN_BACK:
             return version
-        same = (
+        copies = (
             row
             for row in self._versions.values()
             if row.sha256 == version.sha256 and row.source not in _TAKEN_BACK
         )
-        return next((row for row in same if row.number < version.number), version)
+        return next((row for row in copies if row.number < version.number), version)
 
     def _text_before(
         self, version: MemoryVersion, parent: MemoryVersion | None
@@ -154,7 +156,7 @@ class History:
         """Return what a version was written over, None where nothing can say it."""
         if parent is not None:
             text = text_of(parent)
-            return None if text is None else self.judged(text)
+            return None if text is None else self.text_to_judge(text)
         return "" if version.number == 1 else None
 
     def _hand(self, version: MemoryVersion) -> Hand:
@@ -167,29 +169,29 @@ class History:
         return Hand(version.source, scan_context.writer_of(by, self.file.agent_id))
 
 
-def _judge(brought: Counter[str], scan: Scan, text: str) -> Verdict:
-    others = "".join(without(text, brought))
-    return changes.judge(changes.between(others, text), scan)
+def _judge(own: Counter[str], scan: Scan, text: str) -> Verdict:
+    rest = "".join(without(text, own))
+    return changes.judge(changes.between(rest, text), scan)
 
 
 # ── Lines ────────────────────────────────────────────────────────────────────
-def without(text: str, brought: Counter[str]) -> Iterator[str]:
-    """Yield the lines of a text that are not among those brought, each once."""
-    left = Counter(brought)
+def without(text: str, own_lines: Counter[str]) -> Iterator[str]:
+    """Yield the lines of a text without some, each as often as it is counted."""
+    counts = Counter(own_lines)
     bodies = text.splitlines()
     for line, body in zip(text.splitlines(keepends=True), bodies, strict=True):
-        if left[body] > 0:
-            left[body] -= 1
+        if counts[body] > 0:
+            counts[body] -= 1
         else:
             yield line
 
 
-def with_people(text: str, brought: Counter[str], earlier: str) -> str:
+def with_people(text: str, by_agents: Counter[str], earlier: str) -> str:
     """Return an earlier text with the lines that people wrote since.
 
-    ``brought`` are the other lines of the present text.
+    ``by_agents`` are the other lines of the present text.
     """
-    kept = Counter(earlier.splitlines())
-    if not Counter(text.splitlines()) - brought - kept:
+    earlier_lines = Counter(earlier.splitlines())
+    if not Counter(text.splitlines()) - by_agents - earlier_lines:
         return earlier
-    return "".join(without(text, brought - kept))
+    return "".join(without(text, by_agents - earlier_lines))

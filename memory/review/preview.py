@@ -66,16 +66,18 @@ def remainder(
     policy = quarantine.policy(case.workspace_id)
     writer_kind = scan_context.context_of(case).writer
     by = redaction.Standard(case.source, case.tier, policy, writer_kind)
-    return redaction.of(text, spans, by, findings=finding_spans, beside=_beside(case))
+    return redaction.of(
+        text, spans, by, findings=finding_spans, neighbour=_neighbour_of(case)
+    )
 
 
-def _beside(case: HeldFile) -> redaction.Beside:
+def _neighbour_of(case: HeldFile) -> redaction.Neighbour:
     releaser = quarantine.RELEASERS.get(case.tier)
     if releaser is not None:
-        return redaction.Beside(replaced=releaser.current(case))
+        return redaction.Neighbour(replaced=releaser.current(case))
     write_request = request(case, "")
     current = writer.current_text(write_request.owner, write_request.place)
-    return writer.beside(write_request, current)
+    return writer.neighbour_of(write_request, current)
 
 
 def edges(remainder: redaction.Remainder) -> list[tuple[int, int]]:

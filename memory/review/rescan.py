@@ -44,7 +44,7 @@ BATCH: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One stored text for a replay; ``kind`` is translated where it is shown.
+    """One stored text for a replay; ``kind`` is translated where it is judged_text.
 
     ``held_by`` returns the findings that hold it, None when it passes.
     """
@@ -185,14 +185,14 @@ def replay(
 
 def _count(stored: Stored, tally: Tally, now: Policy, then: Policy) -> None:
     before, after = stored.held_by(now), stored.held_by(then)
-    was_held, is_held = before is not None, after is not None
+    held_before, is_held = before is not None, after is not None
     tally.seen += 1
-    tally.held_now += was_held
+    tally.held_now += held_before
     tally.held_then += is_held
-    if was_held == is_held:
+    if held_before == is_held:
         return
     tally.newly_held += is_held
-    tally.newly_passed += was_held
+    tally.newly_passed += held_before
     if len(tally.samples) < SAMPLES_PER_KIND:
         findings = after or before
         why = max(findings, key=lambda f: f.weight).why if findings else ""
@@ -262,10 +262,10 @@ def _rescan_file(file: MemoryFile, by: Actor) -> HeldFile | None:
             return None
         version, text = current
         history = History.of(file)
-        judged = _judge(history, version, text)
-        if judged is None:
+        reason = _judge(history, version, text)
+        if reason is None:
             return None
-        incoming, judgement = judged
+        incoming, judgement = reason
         case = quarantine.hold(incoming, judgement, by=by)
         _restore_clean(history, version, text, by)
         return case
@@ -276,10 +276,10 @@ def _judge(
 ) -> tuple[Incoming, Judgement] | None:
     """Return what holds a text whose lines are a version's, None when it passes."""
     policy = quarantine.policy(history.file.workspace_id)
-    shown = history.judged(text)
-    for hand, scan in history.scans(version, shown, policy):
+    judged_text = history.text_to_judge(text)
+    for hand, scan in history.scans(version, judged_text, policy):
         incoming = _incoming(history.file, version, text, hand)
-        judgement = quarantine.decision(incoming, shown, scan, policy)
+        judgement = quarantine.decision(incoming, judged_text, scan, policy)
         if judgement.action != "allow":
             return incoming, judgement
     return None
@@ -313,15 +313,15 @@ def _restore_clean(history: History, bad: MemoryVersion, text: str, by: Actor) -
 
 
 def _clean_texts(history: History, bad: MemoryVersion, text: str) -> Iterator[bytes]:
-    brought = history.brought_by_agents(bad, history.judged(text))
+    by_agents = history.lines_of_agents(bad, history.text_to_judge(text))
     for old in versions.log(history.file):
         earlier = origins.text_of(old)
         if earlier is None or not old.sha256:
             continue
-        rest = origins.with_people(text, brought, earlier)
+        rest = origins.with_people(text, by_agents, earlier)
         lines_of = old if rest == earlier else bad
         if rest != text and _judge(history, lines_of, rest) is None:
             yield rest.encode()
-    rest = "".join(origins.without(text, brought))
+    rest = "".join(origins.without(text, by_agents))
     if rest.strip() and _judge(history, bad, rest) is None:
         yield rest.encode()

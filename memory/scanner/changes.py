@@ -215,9 +215,9 @@ def _weighed(
     """Take out what the kept text is held for by itself: a person let that in."""
     earlier = scan(change.earlier)
     # The word that decides may stand outside of what a finding shows.
-    touched, before = set(fresh), _weights(change.earlier, earlier)
+    known, before = set(fresh), _weights(change.earlier, earlier)
     heavier = _heavier(change.text, verdict, before)
-    fresh += [finding for finding in heavier if finding not in touched]
+    fresh += [finding for finding in heavier if finding not in known]
     if not earlier.is_held:
         # Nothing was held before, so what was written or taken out made it so.
         return verdict, fresh or list(verdict.findings)

@@ -90,9 +90,11 @@ def test_what_people_wrote_on_top_of_a_held_text_stays(world: World) -> None:
     assert text_of(world) == f"{POLITE}\n"
 
 
-@pytest.mark.parametrize(("writer", "held"), [("operator", []), ("ada", ["AGENT.md"])])
+@pytest.mark.parametrize(
+    ("writer", "labels"), [("operator", []), ("ada", ["AGENT.md"])]
+)
 def test_what_an_undone_release_put_back_is_judged_as_its_first_writers(
-    world: World, writer: str, held: list[str]
+    world: World, writer: str, labels: list[str]
 ) -> None:
     if writer == "operator":
         by_operator(world, POLITE)
@@ -106,7 +108,7 @@ def test_what_an_undone_release_put_back_is_judged_as_its_first_writers(
     )
     review.undo(case, by=operator)
     assert text_of(world) == POLITE
-    assert scan_again(world) == held
+    assert scan_again(world) == labels
 
 
 def test_of_lines_older_than_the_versions_only_attacks_are_asked(world: World) -> None:

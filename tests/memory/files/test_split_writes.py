@@ -240,11 +240,11 @@ def test_of_a_long_file_only_what_is_near_a_write_is_scanned(
     writer.write_released(request, by=by)
     sizes, scan = [], scanner.scan
 
-    def counted(text: str, **options: Any) -> scanner.Verdict:
+    def counting_scan(text: str, **options: Any) -> scanner.Verdict:
         sizes.append(len(text))
         return scan(text, **options)
 
-    monkeypatch.setattr(scanner, "scan", counted)
+    monkeypatch.setattr(scanner, "scan", counting_scan)
     kit.write(world, "A calm line.", "lessons.md", by="operator", of="ada",
               mode=WriteMode.APPEND)  # fmt: skip
     # The line with what is near it, before and after.
@@ -278,19 +278,19 @@ def test_what_a_policy_redacts_is_judged_with_the_files_beside_it(
 def test_a_rewrite_is_redacted_beside_what_was_there(
     world: World, *, is_accepted: bool
 ) -> None:
-    kept = POLITE
+    present = POLITE
     if is_accepted:
-        kept = f"{FIRST} {SECOND}"
-        accept(world, hold(world, lambda: kit.write(world, kept)))
+        present = f"{FIRST} {SECOND}"
+        accept(world, hold(world, lambda: kit.write(world, present)))
     else:
-        kit.write(world, kept, by="operator", of="ada", source="operator")
-    text = f"{kept}\n\nParcels leave at noon.\n\n{kit.POISON}"
+        kit.write(world, present, by="operator", of="ada", source="operator")
+    text = f"{present}\n\nParcels leave at noon.\n\n{kit.POISON}"
     case = hold(world, lambda: kit.write(world, text))
     review.decide(
         case, Decision.REDACT, version=1, reason="A drill", by=world.actor("operator")
     )
     stored = kit.on_disk(world).read_text()
-    assert stored.startswith(f"{kept}\n\nParcels leave at noon.\n\n[redacted: ")
+    assert stored.startswith(f"{present}\n\nParcels leave at noon.\n\n[redacted: ")
 
 
 def test_a_rest_with_a_policy_of_its_own_is_not_clean(world: World) -> None:

@@ -111,11 +111,11 @@ def test_any_change_of_64_kib_costs_three_scans_at_most(unit: str) -> None:
     other = "".join(line for pair in zip(lines, lines, strict=True) for line in pair)
     sizes: list[int] = []
 
-    def counted(text: str) -> Verdict:
+    def counting_scan(text: str) -> Verdict:
         sizes.append(len(text))
         return SCAN(text)
 
-    changes.judge(changes.between(text, f"x{other}y"), counted)
+    changes.judge(changes.between(text, f"x{other}y"), counting_scan)
     # Of what it makes, of what was there, and of what it adds.
     assert sum(sizes) <= 3 * len(f"x{other}y")
 
@@ -138,10 +138,10 @@ def test_the_word_that_decides_may_stand_beside_what_a_finding_shows(
     assert verdict_on(kept, final).is_held
 
 
-HELD = [rule.fires for rule in registry.rules() if SCAN(rule.fires).is_held]
+ATTACKS = [rule.fires for rule in registry.rules() if SCAN(rule.fires).is_held]
 
 
-@pytest.mark.parametrize("text", HELD)
+@pytest.mark.parametrize("text", ATTACKS)
 def test_an_attack_in_three_pieces_is_held_in_whatever_order_they_come(
     text: str,
 ) -> None:
