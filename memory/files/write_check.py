@@ -2,8 +2,9 @@
 
 A write is judged with the end of the file that it touches, and where agents start with
 the file, with the edges of the files that they read beside it: an instruction in two
-writes, in two files or by two agents is found when its second half arrives. Two halves
-that are written at the same moment into two files do not see each other.
+writes, in two files or by two agents is found when its second half arrives, as far as
+its halves are near each other. Two that are written at the same moment into two files
+do not see each other.
 """
 
 from __future__ import annotations
