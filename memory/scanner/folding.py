@@ -55,4 +55,5 @@ def _base(char: str) -> str:
 
 def folded(text: str) -> str:
     """The folded form of a text, without offsets."""
-    return text.lower() if text.isascii() else "".join(map(fold_char, text))
+    is_plain = text.isascii() and not invisible.controls(text)
+    return text.lower() if is_plain else "".join(map(fold_char, text))

@@ -58,9 +58,10 @@ _APART = re.compile("[\U0001f1e6-\U0001f1ff](?: [\U0001f1e6-\U0001f1ff]){3,}")
 def normalise(view: View) -> View:
     """The folded view, with the same offsets where lengths stay equal."""
     text = view.text
-    if text.isascii():
+    controls = invisible.controls(text)
+    if text.isascii() and not controls:
         return replace(view, text=text.lower())
-    beyond = set(beyond_ascii(text))
+    beyond = controls.union(beyond_ascii(text))
     table = {char: fold_char(char) for char in beyond}
     odd = "".join(char for char, folded in table.items() if len(folded) != 1)
     plain = {ord(char): letter for char, letter in table.items() if len(letter) == 1}
