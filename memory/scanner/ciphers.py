@@ -12,7 +12,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING
 
 from memory.scanner import rearranged, respelled, segment, split
-from memory.scanner.views import apart, beyond_ascii
+from memory.scanner.views import apart, as_whole, beyond_ascii
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -157,10 +157,10 @@ def _substitution(view: View, words: Collection[str]) -> Iterator[View]:
                 continue
             if cipher[:8] == "backward":
                 source = _shift(source, int(cipher[8:]))
-            parts.append((source[::-1], start, end))
+            parts.append(as_whole(source[::-1], start, end))
             if end - start <= _MAX_REVERSED:
                 flipped = " ".join(word[::-1] for word in source.split())
-                parts.append((flipped, start, end))
+                parts.append(as_whole(flipped, start, end))
         kind = {"shift13": "rot13", "reversed": "reversed"}.get(cipher, "cipher")
         if parts:
             yield view.derive(apart(parts), kind=kind)

@@ -178,8 +178,11 @@ class _Reader:
         if combination.absent & self.concepts:
             return None
         terms = sorted(combination.terms, key=self._frequency)
+        rarest = terms[0]
         for anchor in self._items:
-            if self._is_term(anchor, terms[0]):
+            if anchor.concepts & rarest.mask and (
+                not rarest.is_order or self._is_order(anchor)
+            ):
                 occurrences = self._nearest_to(anchor, terms[1:], combination.within)
                 if occurrences and _is_in_order(combination, terms, occurrences):
                     return self._result(combination.rule, occurrences)
@@ -200,11 +203,6 @@ class _Reader:
     def _frequency(self, term: Term) -> int:
         return sum(1 for item in self._items if item.concepts & term.mask)
 
-    def _is_term(self, item: Occurrence, term: Term) -> bool:
-        return bool(item.concepts & term.mask) and (
-            not term.is_order or self._is_order(item)
-        )
-
     def _nearest(
         self, term: Term, occurrences: Sequence[Occurrence], reach: int
     ) -> Occurrence | None:
@@ -214,10 +212,12 @@ class _Reader:
         best, smallest = None, reach + 1
         start = bisect_left(self._starts, last - reach)
         for item in self._items[start : bisect_left(self._starts, first + reach)]:
+            if not item.concepts & term.mask:
+                continue
             size = max(last, words[item.end]) - min(first, words[item.start])
             if (
                 size < smallest
-                and self._is_term(item, term)
+                and (not term.is_order or self._is_order(item))
                 and not any(_overlap(item, other) for other in occurrences)
             ):
                 best, smallest = item, size

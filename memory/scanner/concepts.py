@@ -9,6 +9,8 @@ look-alikes make no difference.
 from __future__ import annotations
 
 import re
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memory.scanner import word_forms, word_lists
@@ -98,6 +100,17 @@ def possible(word: str) -> int:
         mask |= word_lists.of_language(own, PLACES[language], is_marked=is_told)
     is_record = sum(map(str.isdigit, word)) >= _RECORD_DIGITS
     return mask | (word_lists.of_shapes("number", "record") if is_record else 0)
+
+
+def unspaced(text: str) -> dict[str, int]:
+    """What each language without blanks between words finds in a text."""
+    if not is_unspaced(text):
+        return {}
+    return {
+        language: reduce(or_, (item.concepts for item in occurrences))
+        for language, occurrences in _unspaced(text).items()
+        if occurrences
+    }
 
 
 def is_key(word: str) -> bool:

@@ -10,6 +10,8 @@ import re
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
+import re2
+
 _FENCE = re.compile(r"```.{0,4000}?```", re.DOTALL)
 _QUOTES = re.compile(
     r"\"[^\"\n]{3,400}\"|“[^”\n]{3,400}”|„[^“”\n]{3,400}[“”]|«[^»\n]{3,400}»|"
@@ -17,10 +19,10 @@ _QUOTES = re.compile(
     re.MULTILINE,
 )
 _JSON_KEY = re.compile(r"\"[\w .-]{1,60}\"\s{0,3}:")
-_CUES = re.compile(
-    r"attack|injection|malicious|payload|jailbreak|adversar|poison|phrases?\b|"
-    r"for example|for instance|e\.g\.|such as|detects?\b|detector|flags\b|flagged|"
-    r"vulnerab|exploit|exfiltration|red.team|test case|owasp|social engineering|regex"
+_CUES = re2.compile(
+    rb"attack|injection|malicious|payload|jailbreak|adversar|poison|phrases?\b|"
+    rb"for example|for instance|e\.g\.|such as|detects?\b|detector|flags\b|flagged|"
+    rb"vulnerab|exploit|exfiltration|red.team|test case|owasp|social engineering|regex"
 )
 _CUE_BEFORE, _CUE_AFTER, _WHOLE_TEXT = 220, 120, 0.8
 _PARAGRAPH, _DASHES, _KEY_CHARS, _LONGEST_LINK = "\n\n", 3, 70, 300
@@ -89,7 +91,9 @@ def _end(span: tuple[int, int]) -> int:
 def survey(text: str) -> Quotations:
     """Return the quotations; none in JSON, nor when one covers the whole text."""
     fences = _spans(_FENCE, text) if "```" in text else ()
-    cues = _spans(_CUES, text)
+    # All of them are ASCII; the bytes are as many as the characters.
+    plain = text.encode("ascii", "replace")
+    cues = tuple(match.span() for match in _CUES.finditer(plain))
     if _JSON_KEY.search(text) and text.lstrip()[:1] in ("{", "["):
         return Quotations(text, is_about_attacks=False, quotes=(), fences=(), cues=cues)
     head_end = _front_matter_end(text)

@@ -14,6 +14,8 @@ import re
 import urllib.parse
 from typing import TYPE_CHECKING
 
+import re2
+
 from memory.scanner import bases, segment
 from memory.scanner.views import apart
 
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 3
 MAX_GROWTH = 4
-# However long the text is; a longer one costs enough by itself.
-MAX_TOTAL = 100_000
+# However short or long the text is: a short one is often read in several ways, a long
+# one costs enough by itself.
+MIN_TOTAL, MAX_TOTAL = 16_000, 100_000
 _MIN_ESCAPES, _MIN_MARKED, _MIN_PLAIN = 3, 4, 12
 _MIN_LETTERS, _MIN_PRINTABLE, _MIN_READABLE = 0.6, 0.97, 0.3
 
@@ -37,8 +40,8 @@ _SIGNS64 = frozenset(
 _BASE64_MARKS = bytes(0x41 if code in _SIGNS64 else 0x20 for code in range(256))
 # As expressions: `bytes.find` compares equal bytes again and again.
 _BASE64_RUN, _BASE64_LINE = re.compile(b"A" * 16), re.compile(b"A" * 40)
-_DASH_MARKS = bytes(0x41 if chr(code) in ".-/ _|?" else 0x20 for code in range(256))
-_DASH_RUN = re.compile(b"A" * 24)
+# Letters of Morse; its other dots and dashes are no ASCII, so they are put as `?`.
+_MORSE_RUN = re2.compile(rb"(?:[.\-_?]{1,7}[ /|]{1,4}){4}")
 _ALNUM_MARKS = bytes(0x41 if chr(code).isalnum() else 0x20 for code in range(128)) * 2
 _BASE58_RUN = re.compile(b"A" * 22)
 _SIGNS85 = b"!#$%&()*+-;<=>?@^_`{|}~"
@@ -58,9 +61,6 @@ _HEX = re.compile(
     r"[2-7][0-9a-fA-F][ ,:]{0,2}(?:(?:[2-7][0-9a-fA-F]|0[aAdD9])[ ,:]{0,2}){7,}"
 )
 _HEX_MARKED = re.compile(r"(?:(?:0x|\\x)[0-9a-fA-F]{2}[ ,:]{0,2}){4,}")
-_SIGNS16 = b"0123456789abcdefABCDEFo ,:;"
-_NUMBER_MARKS = bytes(0x41 if code in _SIGNS16 else 0x20 for code in range(256))
-_NUMBER_RUN = re.compile(b"A" * 16)
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _ENTITY = re.compile(r"(?:&(?:#[0-9]{2,7}|#[xX][0-9a-fA-F]{2,6}|[a-zA-Z]{2,8});)+")
 _ONE_ESCAPE = re.compile(
@@ -80,6 +80,11 @@ _MORSE_TABLE = dict(
         "abcdefghijklmnopqrstuvwxyz1234567890.,?@-_:'/",
         strict=True,
     )
+)
+# Where none of these is, there are no numbers that stand for letters.
+_NUMBER_RUN = re2.compile(
+    rb"(?:[2-7][0-9a-fA-F][ ,:]{0,2}){8}|(?:[01]{8}[ ,]{0,2}){6}"
+    rb"|(?:\d{2,3}[ ,;]{1,2}){8}|(?:[01][0-7]{2}[ ,;]{1,2}(?:0o?)?){7}"
 )
 # What a code can decode to that is a code itself.
 _NESTED_CODE = re.compile(
@@ -119,11 +124,6 @@ def _runs(
     ]
     if parts:
         yield view.derive(apart(parts), kind=kind)
-
-
-def _marked(text: str, marks: bytes) -> bytes:
-    """The text with a mark for some characters and a blank for others; as long."""
-    return text.encode("ascii", "replace").translate(marks)
 
 
 def _long_runs(text: str, marked: bytes) -> Iterator[re.Match[str]]:
@@ -223,30 +223,32 @@ def _from_escapes(run: str) -> str:
 def decode(view: View) -> Iterator[View]:
     """Every decoding of one view that yields something readable."""
     text = view.text
-    marked = _marked(text, _BASE64_MARKS)
+    # As long as the text, so that places are the same.
+    plain = text.encode("ascii", "replace")
+    marked = plain.translate(_BASE64_MARKS)
     yield from _runs(view, _long_runs(text, marked), _from_base64, "base64")
     if _BASE64_LINE.search(marked):
         yield from _runs(view, _WRAPPED.finditer(text), _from_base64, "base64")
-    if _NUMBER_RUN.search(_marked(text, _NUMBER_MARKS)):
+    if _NUMBER_RUN.search(plain):
         yield from _runs(view, _HEX.finditer(text), _from_hex, "hex")
         yield from _runs(view, _BINARY.finditer(text), _from_binary, "binary")
         yield from _runs(view, _DECIMAL.finditer(text), _from_decimal, "decimal")
         yield from _runs(view, bases.OCTAL.finditer(text), bases.from_octal, "octal")
     yield from _prefixed_encodings(view)
-    yield from _large_alphabets(view)
-    if _DASH_RUN.search(_marked(text, _DASH_MARKS)):
+    yield from _large_alphabets(view, plain)
+    if _MORSE_RUN.search(plain):
         yield from _runs(view, _MORSE.finditer(text), _from_morse, "morse")
 
 
-def _large_alphabets(view: View) -> Iterator[View]:
+def _large_alphabets(view: View, plain: bytes) -> Iterator[View]:
     """Encodings in 58 or 85 signs; the text holds a run of them, without a blank."""
     text = view.text
-    signs = _marked(text, _MARKS85)
+    signs = plain.translate(_MARKS85)
     if not _BASE58_RUN.search(signs):
         return
     runs = _at_runs(bases.BASE85, text, signs, _BASE58_RUN)
     yield from _runs(view, runs, bases.from_base85, "base85")
-    runs = _at_runs(bases.BASE58, text, _marked(text, _ALNUM_MARKS), _BASE58_RUN)
+    runs = _at_runs(bases.BASE58, text, plain.translate(_ALNUM_MARKS), _BASE58_RUN)
     yield from _runs(view, runs, bases.from_base58, "base58")
 
 

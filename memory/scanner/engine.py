@@ -92,8 +92,12 @@ def _collect(text: str, off: frozenset[str]) -> list[Hit]:
     reported = {(hit.rule.id, hit.start) for hit in hits}
     for view in (*views, *filter(None, (plain, normalise.flag_letters(text)))):
         hits += _decoded_hits(view, original, off, reported)
+    is_cut = False
     for view in hidden.expand(original, plain or folded):
         hits += _decoded_hits(view, original, off, reported)
+        is_cut = is_cut or view.is_cut
+    if is_cut:
+        hits.append(Hit(registry.rule("hidden_text.too_much"), 0, len(text)))
     return hits
 
 

@@ -1,8 +1,9 @@
 """The regular expressions of rules, searched for in time proportional to the text.
 
-RE2 tells in one pass which of them match, however many there are. It knows no
-look-around, so an expression that has one is tried without it first, and by `re` where
-that matches: the repeats of those few are bounded.
+RE2 tells which of them match, however many there are: those whose letters the text
+holds are tried. Of those whose letters texts mostly hold several are tried at once. It
+knows no look-around, so an expression that has one is tried without it first, and by
+`re` where that matches: the repeats of those few are bounded.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Final
 import re2
 
 from memory.scanner.views import beyond_ascii
+from memory.scanner.word_lists import COMMON
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from memory.scanner.model import Rule
 
@@ -26,6 +28,9 @@ _BLANKS: Final = bytes(
 )
 _LOOKAROUND: Final = re.compile(r"\(\?<?[!=]")
 _POSSESSIVE: Final = re.compile(r"(?<=[*+?}])\+")
+_BOUNDS: Final = re.compile(r"\{([01]),\d{2,4}\}")
+_MINIMUM: Final = {"0": "*", "1": "+"}
+_GROUP: Final = 8
 _CLASS_OR_PARENTHESIS: Final = re.compile(r"\\.|\[\]?(?:\\.|[^\]\\])*\]|[()]")
 
 
@@ -33,19 +38,26 @@ class Expressions:
     """The expressions of some rules."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        self._filter = re2.Filter()
-        self._patterns: list[tuple[Rule, re.Pattern[str]]] = []
-        for rule in rules:
-            for expression in rule.expressions:
-                plain = _without_lookaround(expression)
-                self._filter.Add(f"(?m){plain}")
-                pattern = (
-                    re2.compile(f"(?m){plain}")
-                    if plain == expression
-                    else re.compile(expression, re.MULTILINE)
-                )
-                self._patterns.append((rule, pattern))
-        self._filter.Compile()
+        pairs = [(rule, form) for rule in rules for form in rule.expressions]
+        plain = [f"(?m){_without_lookaround(form)}" for _, form in pairs]
+        patterns = [
+            (
+                rule,
+                re.compile(form, re.M)
+                if _LOOKAROUND.search(form)
+                else re2.compile(own),
+            )
+            for (rule, form), own in zip(pairs, plain, strict=True)
+        ]
+        frequent = _filter(plain).Match(" ".join(COMMON), potential=True) or []
+        rare = sorted(set(range(len(plain))).difference(frequent))
+        # The places of the expressions that are searched for together.
+        groups = [*([place] for place in rare), *_in_groups(sorted(frequent))]
+        self._patterns = [[patterns[place] for place in group] for group in groups]
+        self._filter = _filter(
+            "|".join(f"(?:{_unbounded(plain[place])})" for place in group)
+            for group in groups
+        )
 
     def find(self, text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
         """Every match of every expression; what it matched may have `_` for letters."""
@@ -53,9 +65,30 @@ class Expressions:
         if matched := self._filter.Match(data):
             plain = data.decode()
             for number in matched:
-                rule, pattern = self._patterns[number]
-                for match in pattern.finditer(plain):
-                    yield rule, match
+                for rule, pattern in self._patterns[number]:
+                    for match in pattern.finditer(plain):
+                        yield rule, match
+
+
+def _filter(expressions: Iterable[str]) -> re2.Filter:
+    result = re2.Filter()
+    for expression in expressions:
+        result.Add(expression)
+    result.Compile()
+    return result
+
+
+def _in_groups(places: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(places), _GROUP):
+        yield places[start : start + _GROUP]
+
+
+def _unbounded(expression: str) -> str:
+    """An expression that matches wherever the given one does, with few states.
+
+    Several of such cost as much as one; each bound would multiply their states.
+    """
+    return _BOUNDS.sub(lambda match: _MINIMUM[match[1]], expression)
 
 
 def _plain(text: str) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 from typing import Final
@@ -24,6 +25,16 @@ _VARIANTS: Final = {
     "\u0901": "\u0902",
 }
 _VOWEL_SIGNS: Final = ((0x300, 0x36F), (0x64B, 0x652), (0x670, 0x670))
+# Parts that are put together before they are folded, as one of them tells nothing:
+# Korean letters, signs of Japanese and Arabic ones.
+DECOMPOSED: Final = re.compile(
+    "[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?|[\u3046-\u30fd][\u3099\u309a]"
+    "|[\uff66-\uff9d][\uff9e\uff9f]|[\u0627-\u06d5][\u0653-\u0655]"
+)
+# It holds at least one of these.
+DECOMPOSED_SIGNS: Final = frozenset("\u3099\u309a\uff9e\uff9f\u0653\u0654\u0655").union(
+    map(chr, range(0x1161, 0x1176))
+)
 
 
 @lru_cache(maxsize=16384)
@@ -55,5 +66,11 @@ def _base(char: str) -> str:
 
 def folded(text: str) -> str:
     """The folded form of a text, without offsets."""
-    is_plain = text.isascii() and not invisible.controls(text)
-    return text.lower() if is_plain else "".join(map(fold_char, text))
+    if text.isascii() and not invisible.controls(text):
+        return text.lower()
+    return "".join(map(fold_char, DECOMPOSED.sub(composed, text)))
+
+
+def composed(match: re.Match[str]) -> str:
+    """The one character for the parts that were matched."""
+    return unicodedata.normalize("NFKC", match.group())

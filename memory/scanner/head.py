@@ -13,7 +13,10 @@ import re
 import zlib
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 BITS = 16
 SIZE = 1 << BITS
@@ -33,15 +36,21 @@ class Head(NamedTuple):
 def features(text: str) -> set[int]:
     """The hashed groups of a text: words, pairs of words, and letters in fours."""
     words = _WORD.findall(text[:WINDOW].lower())
-    groups = {f"w {word}" for word in words}
-    groups |= {f"p {a} {b}" for a, b in itertools.pairwise(words)}
+    groups = [f"w {word}" for word in words]
+    groups += [f"p {a} {b}" for a, b in itertools.pairwise(words)]
     joined_text = " ".join(words)
-    groups.update(
-        map("".join, zip(*(joined_text[i:] for i in range(_GRAM)), strict=False))
-    )
+    if joined_text.isascii():
+        encoded = joined_text.encode()
+        letters = [encoded[i : i + _GRAM] for i in range(len(encoded) - _GRAM + 1)]
+    else:
+        parts = zip(*(joined_text[i:] for i in range(_GRAM)), strict=False)
+        letters = _encoded(map("".join, parts))
+    return {crc & (SIZE - 1) for crc in map(zlib.crc32, {*letters, *_encoded(groups)})}
+
+
+def _encoded(groups: Iterable[str]) -> list[bytes]:
     # A lone surrogate has no other encoding.
-    encoded = (group.encode(errors="surrogatepass") for group in groups)
-    return {crc & (SIZE - 1) for crc in map(zlib.crc32, encoded)}
+    return [group.encode(errors="surrogatepass") for group in groups]
 
 
 @lru_cache(maxsize=1)

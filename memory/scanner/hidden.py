@@ -98,20 +98,33 @@ def styled(text: str) -> list[Hit]:
 
 
 def expand(original: View, folded: View) -> Iterator[View]:
-    """Decoded views, breadth first, within depth and size."""
-    budget = decode.MAX_GROWTH * max(len(original.text), 256)
+    """Decoded views, breadth first, within depth and size.
+
+    An empty one that is cut stands for what these left out.
+    """
+    budget = max(decode.MAX_GROWTH * len(original.text), decode.MIN_TOTAL)
     budget = min(budget, decode.MAX_TOTAL)
     queue: list[tuple[View, View]] = [(original, folded)]
+    texts: set[str] = set()
     while queue:
         source, plain = queue.pop(0)
         values = markup.texts(source) if source is original else ()
         for view in (*values, *decode.decode(source), *ciphers.undo(plain)):
+            # Two ways of reading one after the other, and the other way round.
+            if view.text in texts:
+                continue
+            texts.add(view.text)
             budget -= len(view.text)
             if budget < 0:
+                yield View("", is_cut=True)
                 return
             yield view
-            if view.depth < decode.MAX_DEPTH and view.kind not in _LAST:
+            if view.kind in _LAST:
+                continue
+            if view.depth < decode.MAX_DEPTH:
                 queue.append((view, normalise.normalise(view)))
+            elif any(deeper.kind in CODES for deeper in decode.decode(view)):
+                yield View("", is_cut=True)
 
 
 def judge(view: View, pieces: list[tuple[int, int, str]]) -> list[Hit]:

@@ -15,7 +15,6 @@ from memory.scanner import (
     lexicon,
     registry,
     sentences,
-    word_lists,
 )
 from memory.scanner.expressions import Expressions
 from memory.scanner.model import Family, Hit, Rule
@@ -175,16 +174,33 @@ def _combined(
     """Sentences, and pairs of them, that may hold a combination."""
     rows: list[_Candidate] = []
     before = 0
+    unspaced_before: dict[str, int] = {}
     for number, mask in enumerate(map(gate.concepts_in, masks)):
-        unspaced: tuple[str, ...] = ()
-        if bounds and concepts.is_unspaced(text[slice(*bounds[number])]):
-            unspaced = tuple(word_lists.UNSPACED)
-        if languages := (*_COMBINATIONS.languages(mask), *unspaced):
+        unspaced: dict[str, int] = {}
+        if bounds:
+            unspaced = concepts.unspaced(text[slice(*bounds[number])])
+        if languages := (
+            *_COMBINATIONS.languages(mask),
+            *_allowed(_COMBINATIONS, unspaced),
+        ):
             rows.append((_COMBINATIONS, number, number, languages))
-        if number and (languages := (*_WIDE.languages(before | mask), *unspaced)):
+        pair = {
+            name: unspaced.get(name, 0) | unspaced_before.get(name, 0)
+            for name in {**unspaced, **unspaced_before}
+        }
+        if number and (
+            languages := (*_WIDE.languages(before | mask), *_allowed(_WIDE, pair))
+        ):
             rows.append((_WIDE, number - 1, number, languages))
-        before = mask
+        before, unspaced_before = mask, unspaced
     return rows
+
+
+def _allowed(
+    lines: combinations.Combinations, masks: dict[str, int]
+) -> tuple[str, ...]:
+    """The languages whose concepts allow a line."""
+    return tuple(language for language, mask in masks.items() if lines.of(mask))
 
 
 def _combinations(

@@ -7,11 +7,12 @@ characters disappear; the original text is never replaced by the result.
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import replace
 from functools import lru_cache
 
 from memory.scanner import invisible, segment
-from memory.scanner.folding import fold_char, folded
+from memory.scanner.folding import DECOMPOSED, DECOMPOSED_SIGNS, fold_char, folded
 from memory.scanner.views import Piece, View, beyond_ascii, replaced
 
 # Letters of other scripts that pass for a Latin one. Written as code points so that
@@ -50,6 +51,7 @@ _LOOKALIKES = {
 _BORROWED = frozenset(map(chr, _LOOKALIKES))
 _WORD = re.compile(r"[^\W\d_]{3,40}")
 _LATIN = re.compile("[a-z]")
+_LATIN_LETTER = "[A-Za-z\u00c0-\u024f\u1e00-\u1eff]"
 _MIN_WORD, _MIN_WHOLE, _FEW_CHARS = 4, 5, 24
 _REGIONAL = re.compile("[\U0001f1e6-\U0001f1ff](?: ?[\U0001f1e6-\U0001f1ff]){2,}")
 _APART = re.compile("[\U0001f1e6-\U0001f1ff](?: [\U0001f1e6-\U0001f1ff]){3,}")
@@ -63,16 +65,33 @@ def normalise(view: View) -> View:
         return replace(view, text=text.lower())
     beyond = controls.union(beyond_ascii(text))
     table = {char: fold_char(char) for char in beyond}
-    odd = "".join(char for char, folded in table.items() if len(folded) != 1)
     plain = {ord(char): letter for char, letter in table.items() if len(letter) == 1}
-    if not odd:
+    uneven = _uneven(table)
+    if not uneven:
         return replace(view, text=_translate(text, plain))
     parts = [
-        ("".join(map(fold_char, match.group())), *match.span())
-        for match in re.finditer(f"[{re.escape(odd)}]+", text)
+        ("" if match.lastgroup else folded(match.group()), *match.span())
+        for match in re.finditer(uneven, text)
     ]
     pieces = replaced(text, parts, lambda rest: _translate(rest, plain))
     return view.derive(pieces, kind=view.kind, hidden=False)
+
+
+def _uneven(table: dict[str, str]) -> str:
+    """An expression for what does not fold to as many characters; empty without any.
+
+    A mark on a Latin letter is dropped, whatever script it comes from.
+    """
+    forms = []
+    marks = [char for char in table if unicodedata.category(char)[0] == "M"]
+    if marks:
+        unseen = [char for char, letters in table.items() if not letters]
+        forms.append(f"(?<={_LATIN_LETTER})(?P<mark>[{''.join(marks + unseen)}]+)")
+    if not DECOMPOSED_SIGNS.isdisjoint(table):
+        forms.append(DECOMPOSED.pattern)
+    if odd := [char for char, letters in table.items() if len(letters) != 1]:
+        forms.append(f"[{re.escape(''.join(odd))}]+")
+    return "|".join(forms)
 
 
 def _translate(text: str, table: dict[int, str]) -> str:

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from memory.scanner import segment
-from memory.scanner.views import apart, beyond_ascii, by_line, limited
+from memory.scanner.views import beyond_ascii, by_line, reordered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,8 +61,7 @@ def _from_last(view: View) -> Iterator[View]:
     parts = [
         (" ".join(match.group(1).split()[::-1]), *match.span(1)) for match in matches
     ]
-    if parts:
-        yield view.derive(apart(limited(parts)), kind="respelled")
+    yield from reordered(view, parts, "respelled")
 
 
 def _may_have_filler(text: str) -> bool:
@@ -147,5 +146,4 @@ def _every_other_line(view: View) -> Iterator[View]:
         for half, other in ((lines[::2], lines[1::2]), (lines[1::2], lines[::2])):
             if "" not in other and len(set(other)) * _LINES_PER_FILLER <= len(other):
                 parts.append((" ".join(half)[:_MOST_CHARS], 0, len(text)))
-    if parts:
-        yield view.derive(apart(limited(parts)), kind="split")
+    yield from reordered(view, parts, "split")

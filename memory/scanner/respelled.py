@@ -12,7 +12,7 @@ from operator import add
 from typing import TYPE_CHECKING
 
 from memory.scanner import segment, word_lists
-from memory.scanner.views import apart, by_line, limited
+from memory.scanner.views import by_line, reordered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,8 +148,7 @@ def _in_order(view: View, pairs: set[tuple[str, str]]) -> Iterator[View]:
         place = view.text.find("\n", match.end())
         end = place if place >= 0 else len(view.text)
         parts.append((" ".join(view.text[start:end].split()[::-1]), start, end))
-    if parts:
-        yield view.derive(apart(limited(parts)), kind=KIND)
+    yield from reordered(view, parts, KIND)
 
 
 # ── Words cut by a blank, and with letters in another order ────────────────────

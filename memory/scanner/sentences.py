@@ -23,7 +23,8 @@ MAIL_FORM = r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
 _RICH = (
     rf"{LINK_FORM}|{MAIL_FORM}"
     r"|[a-z]{2}\d{2}(?:[ -]?[a-z\d]{4}){2,7}(?![a-z])|0x[0-9a-f]{40}"
-    r"|\d{4}(?:[ -]?\d{4}){1,5}"
+    # A number of a telephone is none of an account.
+    r"|\+\d[\d ()-]{5,20}|\d{4}(?:[ -]?\d{4}){1,5}"
     r"|[~/.\w-]{0,40}(?:/\.ssh|/\.aws|\.env|id_rsa|id_ed25519|/etc/passwd|/etc/shadow|"
     r"\.pem|\.netrc|\.kube/config)(?:[/.\w-]{0,64})"
 )

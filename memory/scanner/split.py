@@ -11,6 +11,8 @@ from itertools import islice
 from operator import eq
 from typing import TYPE_CHECKING
 
+import re2
+
 from memory.scanner import segment
 from memory.scanner.views import nearby
 
@@ -27,7 +29,17 @@ _CONCATENATED = re.compile(r"[\"']\s{0,4}\+\s{0,4}[\"']")
 _BETWEEN = re.compile(r"(?<=[a-z0-9])[^\w\s'@/:=-]{1,4}(?=[a-z0-9])")
 _EMPHASIS = re.compile(r"[*_~`]{1,3}(?=\w)|(?<=\w)[*_~`]{1,3}")
 _HYPHENATED = re.compile(r"(?<=[a-z])-\n[ \t>#*/]{0,8}(?=[a-z])")
-_ONE_WORD = re.compile(r"(?:[^\s\w']{0,2}[a-z']{1,20}[^\s\w']{0,3}\n){5,200}")
+# What ends a sentence, a line or a cell: between single words it splits them.
+_END = re.compile(
+    r"\s{0,4}(?:[|.;!?\u0964\0\n]|={3,8}|-{3,8})(?:[^\w']{0,8}\n)?[^\w']{0,8}"
+    r"(?:\d{1,2}[.)] )?"
+)
+# Atomic, or a run that ends too soon would be tried again in each of its ways.
+_ONE_WORD = re.compile(
+    rf"(?<!\w)(?>[^\W\d_]{{1,24}}(?:'[^\W\d_]{{1,9}})?{_END.pattern}){{5,200}}"
+)
+# A text in ASCII without this has none.
+_MAY_BE_ONE_WORD = re2.compile(r"\b(?:[a-z']+\s*(?:[|.;!?\n\x00]|===|---)[^a-z_']*){5}")
 # English has a blank every six letters or so.
 _SPARSE, _STARS = 14, 2
 _RUN = re.compile(r"[a-z]{10,300}")
@@ -52,8 +64,8 @@ def undo(view: View) -> Iterator[View]:
             yield view.with_parts(parts, kind=KIND)
     if text.count("\n") >= _LEAST_LINES:
         yield from _unwrapped(view)
-        if text.count("\n") * _SPARSE > len(text):
-            yield from _one_word_a_line(view)
+    if not text.isascii() or _MAY_BE_ONE_WORD.search(text):
+        yield from _one_word_each(view)
     blanks = text.count(" ")
     if blanks * _SPARSE < len(text):
         views = [*_run_together(view)]
@@ -82,12 +94,12 @@ def _dense(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return dense
 
 
-def _one_word_a_line(view: View) -> Iterator[View]:
-    """The text with runs of lines of one word each joined."""
+def _one_word_each(view: View) -> Iterator[View]:
+    """The text with runs of sentences, lines or cells of one word each joined."""
     parts = [
-        (" ", line_break.start(), line_break.end())
+        (" ", *end.span())
         for match in _ONE_WORD.finditer(view.text)
-        for line_break in re.compile("\n").finditer(view.text, *match.span())
+        for end in _END.finditer(view.text, *match.span())
     ]
     if parts:
         yield view.with_parts(parts, kind=KIND)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -74,12 +74,14 @@ class View:
     `marks` are (position here, start there, end there) of pieces in order. A piece
     whose two sides are equally long maps character by character, any other maps as a
     whole. No marks at all means the view has the original's own offsets.
+    `is_cut`: there was more to read in this way than is read.
     """
 
     text: str
     marks: tuple[tuple[int, int, int], ...] = ()
     kind: str = "plain"
     depth: int = 0
+    is_cut: bool = False
 
     def piece(self, index: int) -> tuple[int, int, int, int]:
         """The start and end of a piece, here and in the original."""
@@ -126,17 +128,30 @@ class View:
         return View(text, tuple(marks), kind, self.depth + int(hidden))
 
 
-def limited(parts: Iterable[Piece]) -> list[Piece]:
-    """Parts up to a total length, each text once: reading them again has its cost."""
-    result: dict[str, Piece] = {}
+def as_whole(text: str, start: int, end: int) -> Piece:
+    """A part whose characters stand in another order than in its source.
+
+    As long as that it would be mapped character by character.
+    """
+    return text + " " if len(text) == end - start else text, start, end
+
+
+def reordered(view: View, parts: Iterable[Piece], kind: str) -> Iterator[View]:
+    """One view of parts whose characters stand in another order, each text once.
+
+    Reading them again has its cost, so they are read up to a total length.
+    """
+    distinct = {text: (text, start, end) for text, start, end in reversed([*parts])}
+    pieces: list[Piece] = []
     size = 0
-    for part in parts:
-        if part[0] not in result:
-            size += len(part[0])
-            if size > _MAX_READ_AGAIN:
-                break
-            result[part[0]] = part
-    return [*result.values()]
+    for text, start, end in reversed(distinct.values()):
+        size += len(text)
+        if size > _MAX_READ_AGAIN:
+            break
+        pieces.append(as_whole(text, start, end))
+    if distinct:
+        plain = view.derive(apart(pieces), kind=kind)
+        yield replace(plain, is_cut=size > _MAX_READ_AGAIN)
 
 
 def by_line(view: View, read: Callable[[str], str], kind: str) -> Iterator[View]:
@@ -147,5 +162,4 @@ def by_line(view: View, read: Callable[[str], str], kind: str) -> Iterator[View]
         if plain := read(line):
             parts.append((plain, start, start + len(line)))
         start += len(line) + 1
-    if parts:
-        yield view.derive(apart(limited(parts)), kind=kind)
+    yield from reordered(view, parts, kind)
