@@ -30,7 +30,7 @@ _UNSHOWN = (
 # All but blanks; a NUL ends a sentence.
 _ASCII_CONTROLS = "\x01-\x08\x0e-\x1b\x7f"
 _CONTROLS = f"{_ASCII_CONTROLS}\x80-\x84\x86-\x9f"
-_NO_CONTROL = re.sub(f"[{_ASCII_CONTROLS}]", "", bytes(range(128)).decode()).encode()
+_NO_CONTROL = re.sub(f"[{_ASCII_CONTROLS}]".encode(), b"", bytes(range(256)))
 ANY = re.compile(
     f"[{ZERO_WIDTH}{FILLERS}{BIDI}{SOFT_HYPHEN}{_SELECTORS}{_TAGS}{_UNSHOWN}{_CONTROLS}]"
 )
@@ -60,7 +60,8 @@ def has_any(text: str) -> bool:
 
 def controls(text: str) -> set[str]:
     """The control characters of ASCII that the text has."""
-    return set(text.encode("ascii", "replace").translate(None, _NO_CONTROL).decode())
+    encoded = text.encode("utf-8", "surrogatepass")
+    return set(encoded.translate(None, _NO_CONTROL).decode())
 
 
 def channels(text: str) -> list[Channel]:

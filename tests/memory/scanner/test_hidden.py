@@ -92,6 +92,20 @@ def test_words_glued_by_invisible_characters_are_read() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "char",
+    ["\x01", "\x08", "\x1b", "\x7f", "\x90", "\u17b5", "\u180c", "\u206b", "\ufff9"],
+)
+def test_characters_that_are_not_shown_hide_nothing(char: str) -> None:
+    cut_text = " ".join(f"{word[:2]}{char}{word[2:]}" for word in ATTACK.split())
+    assert folding.folded(cut_text) == ATTACK.lower()
+    assert scanner.scan(cut_text).is_held
+    assert scanner.scan(ATTACK.replace(" ", char)).is_held
+    view = normalise.normalise(View(cut_text))
+    start = view.text.index("previous")
+    assert cut_text[slice(*view.origin(start, start + 8))] == f"pr{char}evious"
+
+
 def test_letters_written_with_flags_are_read() -> None:
     text = " ".join(
         "".join(chr(0x1F1E6 + ord(char) - 97) for char in word)
