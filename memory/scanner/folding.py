@@ -25,16 +25,18 @@ _VARIANTS: Final = {
     "\u0901": "\u0902",
 }
 _VOWEL_SIGNS: Final = ((0x300, 0x36F), (0x64B, 0x652), (0x670, 0x670))
+# Each ends a line, as both of the first two together do.
+_LINE_ENDS: Final = "\r\n\v\f\x85\u2028\u2029"
 # Parts that are put together before they are folded, as one of them tells nothing:
-# Korean letters, signs of Japanese and Arabic ones.
+# Korean letters, signs of Japanese and Arabic ones, the end of a line.
 DECOMPOSED: Final = re.compile(
     "[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?|[\u3046-\u30fd][\u3099\u309a]"
-    "|[\uff66-\uff9d][\uff9e\uff9f]|[\u0627-\u06d5][\u0653-\u0655]"
+    "|[\uff66-\uff9d][\uff9e\uff9f]|[\u0627-\u06d5][\u0653-\u0655]|\r\n"
 )
 # It holds at least one of these.
-DECOMPOSED_SIGNS: Final = frozenset("\u3099\u309a\uff9e\uff9f\u0653\u0654\u0655").union(
-    map(chr, range(0x1161, 0x1176))
-)
+DECOMPOSED_SIGNS: Final = frozenset(
+    "\r\u3099\u309a\uff9e\uff9f\u0653\u0654\u0655"
+).union(map(chr, range(0x1161, 0x1176)))
 
 
 @lru_cache(maxsize=16384)
@@ -43,6 +45,8 @@ def fold_char(char: str) -> str:
     code = ord(char)
     if invisible.ANY.match(char):
         return ""
+    if char in _LINE_ENDS:
+        return "\n"
     if char in _APOSTROPHES:
         return "'"
     for first, last in _NEGATIVE:
@@ -73,4 +77,5 @@ def folded(text: str) -> str:
 
 def composed(match: re.Match[str]) -> str:
     """The one character for the parts that were matched."""
-    return unicodedata.normalize("NFKC", match.group())
+    parts = match.group()
+    return "\n" if parts == "\r\n" else unicodedata.normalize("NFKC", parts)

@@ -30,7 +30,7 @@ _UNSHOWN = (
 # All but blanks; a NUL ends a sentence.
 _ASCII_CONTROLS = "\x01-\x08\x0e-\x1b\x7f"
 _CONTROLS = f"{_ASCII_CONTROLS}\x80-\x84\x86-\x9f"
-_NO_CONTROL = re.sub(f"[{_ASCII_CONTROLS}]".encode(), b"", bytes(range(256)))
+_NO_CONTROL = re.sub(f"[{_ASCII_CONTROLS}\v-\r]".encode(), b"", bytes(range(256)))
 ANY = re.compile(
     f"[{ZERO_WIDTH}{FILLERS}{BIDI}{SOFT_HYPHEN}{_SELECTORS}{_TAGS}{_UNSHOWN}{_CONTROLS}]"
 )
@@ -55,11 +55,13 @@ class Channel(NamedTuple):
 
 
 def has_any(text: str) -> bool:
-    return bool(controls(text)) or ANY.search(beyond_ascii(text)) is not None
+    return any(ANY.match(char) for char in controls(text)) or (
+        ANY.search(beyond_ascii(text)) is not None
+    )
 
 
 def controls(text: str) -> set[str]:
-    """The control characters of ASCII that the text has."""
+    """The control characters of ASCII that the text has, but tabs and line feeds."""
     encoded = text.encode("utf-8", "surrogatepass")
     return set(encoded.translate(None, _NO_CONTROL).decode())
 

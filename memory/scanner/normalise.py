@@ -53,6 +53,7 @@ _WORD = re.compile(r"[^\W\d_]{3,40}")
 _LATIN = re.compile("[a-z]")
 _LATIN_LETTER = "[A-Za-z\u00c0-\u024f\u1e00-\u1eff]"
 _MIN_WORD, _MIN_WHOLE, _FEW_CHARS = 4, 5, 24
+_ASCII_LINE_ENDS = tuple(b"\v\f\r")
 _REGIONAL = re.compile("[\U0001f1e6-\U0001f1ff](?: ?[\U0001f1e6-\U0001f1ff]){2,}")
 _APART = re.compile("[\U0001f1e6-\U0001f1ff](?: [\U0001f1e6-\U0001f1ff]){3,}")
 
@@ -96,7 +97,7 @@ def _uneven(table: dict[str, str]) -> str:
 
 def _translate(text: str, table: dict[int, str]) -> str:
     """Replace single characters; few distinct ones are replaced one by one, faster."""
-    if text.isascii():
+    if text.isascii() and not any(code in table for code in _ASCII_LINE_ENDS):
         return text.lower()
     if len(table) > _FEW_CHARS:
         return text.translate(table).lower()
