@@ -45,8 +45,40 @@ _SIMILAR = {
     "y": "\u0443\u03b3\u028f",
     "z": "\u1d22",
 }
+# Letters of Cherokee and of Lisu that pass for a capital one.
+_SIMILAR_CAPITALS = {
+    "a": "\u13aa\ua4ee",
+    "b": "\u13f4\ua4d0",
+    "c": "\u13df\ua4da",
+    "d": "\u13a0\ua4d3",
+    "e": "\u13ac\ua4f0",
+    "f": "\ua4dd",
+    "g": "\u13c0\ua4d6",
+    "h": "\u13bb\ua4e7",
+    "i": "\u13c6\ua4f2",
+    "j": "\u13ab\ua4d9",
+    "k": "\u13e6\ua4d7",
+    "l": "\u13de\ua4e1",
+    "m": "\u13b7\ua4df",
+    "n": "\ua4e0",
+    "o": "\ua4f3",
+    "p": "\ua4d1",
+    "r": "\ua4e3",
+    "s": "\ua4e2",
+    "t": "\u13a2\ua4d4",
+    "u": "\ua4f4",
+    "v": "\u13d9\ua4e6",
+    "w": "\u13b3\ua4ea",
+    "x": "\ua4eb",
+    "y": "\u13a9\ua4ec",
+    "z": "\u13c3\ua4dc",
+}
+# Words are compared in small letters, which those of Cherokee have as well.
 _LOOKALIKES = {
-    ord(char): letter for letter, chars in _SIMILAR.items() for char in chars
+    ord(char.lower()): letter
+    for letters in (_SIMILAR, _SIMILAR_CAPITALS)
+    for letter, chars in letters.items()
+    for char in chars
 }
 _BORROWED = frozenset(map(chr, _LOOKALIKES))
 _WORD = re.compile(r"[^\W\d_]{3,40}")
