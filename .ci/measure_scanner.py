@@ -3,12 +3,13 @@
 FOLDER has labelled texts of public sources, a file of JSON lines each, with `text`,
 `label` (attack or benign), `tier`, `source` and `repo`; DIR those that were written for
 this project by writers who had not read the rules. The figures go to
-memory/scanner/measured.json and to the tables in memory/README.md; the texts stay where
+memory/review/measured.json and to the tables in memory/README.md; the texts stay where
 they are.
 
 For each source of at least 100 attacks or 100 honest texts the rules are made anew
-without it: a line of a rule that fewer than three attacks of other sources carry is
-excluded, and the weights of the combined rules are fitted to the other sources.
+without it and its texts: a line of a rule that fewer than three attacks of the other
+sources that are fitted to carry is excluded, and the weights of the combined rules are
+fitted to those sources. Which are not fitted to says NOT_FITTED.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ import measured_tables
 import scanner_refit
 from scanner_refit import Example
 
-from memory.scanner import VERSION, measured
+from memory.review import measured
+from memory.scanner import VERSION
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 MIN_TEXTS: Final = 100

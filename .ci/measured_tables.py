@@ -1,7 +1,7 @@
 """The tables of memory/README.md about the scanner, made from its measured figures.
 
 measure_scanner.py writes them. `PYTHONPATH=. python .ci/measured_tables.py` writes them
-anew from memory/scanner/measured.json, where only their words have changed.
+anew from memory/review/measured.json, where only their words have changed.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from memory.review import measured
+from memory.review.measured import Figures, Row, Share, Spread
 from memory.review.measured_words import ACTS, HONEST, KINDS
-from memory.scanner import measured
-from memory.scanner.measured import Figures, Row, Share, Spread
 
 PAGE: Final = Path(__file__).resolve().parents[1] / "memory" / "README.md"
 BEGIN: Final = "<!-- scanner figures, written by .ci/measure_scanner.py -->"

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from memory import scanner
+from memory.review.measured import Share
 from memory.rules.tiers import Tier
-from memory.scanner.measured import Share
 
 LABELS: Final = ("attack", "benign")
 # The best-known wordings, searched for as they stand: what is easily done by hand.

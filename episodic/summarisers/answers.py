@@ -124,7 +124,8 @@ def _reply(row: object, known_ids: frozenset[str]) -> Conclusion:
     if not entries.is_storable(content):
         raise _bad("bad_answer", "A statement holds what is no text.")
     text = one_line(content, SAID_CHARS)
-    if scanner.scan(text).is_held:
+    # Drawn from what is kept, and only read: no write that a policy asks about.
+    if scanner.scan(text, source="prompt").is_held:
         raise _bad("unsafe_answer", "A statement is one that the scanner would hold.")
     # An integer can be too large for a float.
     is_number = isinstance(sure, int) or not math.isnan(sure)

@@ -15,7 +15,15 @@ from typing import Any, Final
 from django.db import transaction
 
 from memory import scanner
-from memory.files import commit, paths, reconcile, versions
+from memory.files import (
+    commit,
+    paths,
+    quarantine,
+    reconcile,
+    scan_context,
+    versions,
+)
+from memory.files.quarantine import Policy
 from memory.models import (
     BlockedSource,
     Clearance,
@@ -247,12 +255,14 @@ def mask_held(workspace_id: str, ids: Iterable[str], pen: Redactor) -> int:
         rows = HeldFile.objects.select_for_update(of=("self",)).filter(
             workspace_id=workspace_id, pk__in=list(ids)
         )
+        policy = quarantine.policy(workspace_id)
         for row in rows:
-            _mask_held(row, pen)
+            _mask_held(row, pen, policy)
         return len(rows)
 
 
-def _mask_held(row: HeldFile, pen: Redactor) -> None:
+def _mask_held(row: HeldFile, pen: Redactor, policy: Policy) -> None:
+    context = scan_context.context_of(row)
     for name in _HELD_TEXTS:
         limit = getattr(HeldFile._meta.get_field(name), "max_length", None)
         setattr(row, name, str(pen.mask(getattr(row, name)))[:limit])
@@ -269,7 +279,8 @@ def _mask_held(row: HeldFile, pen: Redactor) -> None:
         Clearance.objects.filter(held=row).delete()
         ScannerProposal.objects.filter(held=row).delete()
         KnownAttack.objects.filter(held=row).update(signature=row.signature)
-        verdict = scanner.scan(text, source=row.source, tier=row.tier)
+        by = {"source": row.source, "tier": row.tier, "writer": context.writer}
+        verdict = policy.scan(text, **by)
         row.findings = [asdict(finding) for finding in verdict.findings]
     row.findings = pen.mask(row.findings)
     row.save()

@@ -7,7 +7,7 @@ from typing import Final
 from memory.models import HeldFile
 from memory.rules.permissions import Actor, Role
 from memory.scanner import provenance
-from memory.scanner.provenance import Context, Writer
+from memory.scanner.provenance import Context, Origin, Writer
 
 # Where the outcome of a case has what its text was judged as.
 KEY: Final = "context"
@@ -28,4 +28,6 @@ def context_of(case: HeldFile) -> Context:
         return Context.of_map(case.outcome[KEY])
     except (KeyError, TypeError):
         # A case from before, or one in which words were masked.
-        return provenance.context(case.source, case.tier)
+        is_operators = provenance.origin_of(case.source) is Origin.OPERATOR
+        writer = Writer.OPERATOR if is_operators else Writer.OWN
+        return provenance.context(case.source, case.tier, writer)

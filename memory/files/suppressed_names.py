@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from memory import scanner
+from memory.files import quarantine
 from memory.files.quarantine import Incoming, Judgement
 from memory.ports import subject_linker
 from memory.ports.subject_linker import Gate
@@ -65,7 +66,7 @@ def judge(incoming: Incoming, text: str, before: str) -> Judgement | None:
     ]
     # A name over two lines, or in the name of the file: all of it.
     spans = spans or [(0, len(text))]
-    verdict = scanner.scan(text, source=incoming.source, tier=incoming.place.tier.value)
+    verdict = incoming.scan(text, quarantine.policy(incoming.owner.workspace_id))
     findings = (*(_finding(*span) for span in spans), *verdict.findings)
     return Judgement("hold", WHY, _held(verdict, findings))
 
@@ -85,10 +86,10 @@ def without_name(incoming: Incoming) -> Incoming:
 
 
 def _held(verdict: scanner.Verdict, findings: tuple[Finding, ...]) -> scanner.Verdict:
-    return scanner.Verdict(
+    return replace(
+        verdict,
         verdict="held",
         score=max(verdict.score, 1.0),
         risk=max(verdict.risk, 1.0),
         findings=findings,
-        rules_version=verdict.rules_version,
     )

@@ -48,9 +48,11 @@ def rekey(_apps, editor):
 def label(apps, editor):
     """Write the labels of the texts that were decided before there were any."""
     held, labels = (apps.get_model("memory", n) for n in ("HeldFile", "ReviewLabel"))
-    rows = held.objects.filter(decided_at__isnull=False).exclude(state="held")
+    # Of an erased text only its row is left, which says nothing any more.
+    rows = held.objects.filter(decided_at__isnull=False, bytes__gt=0)
     batch = []
-    for row in rows.exclude(family=SUPPRESSED).defer("body").iterator(ROWS_AT_ONCE):
+    rows = rows.exclude(state="held").exclude(family=SUPPRESSED)
+    for row in rows.defer("body").iterator(ROWS_AT_ONCE):
         batch.append(_label(labels, row))
         if len(batch) == ROWS_AT_ONCE:
             labels.objects.bulk_create(batch)
@@ -78,15 +80,24 @@ def _label(model, row):
         rules_version=row.rules_version,
         tier=row.tier,
         origin=row.source,
-        writer="operator" if row.source == "operator" else "agent",
+        writer=_writer(row),
         decided_by=row.decided_by,
         decided_at=row.decided_at,
     )
 
 
-def forget_passages(apps, _editor):
-    """Take back what an earlier version would read as an allowed text."""
-    apps.get_model("memory", "Clearance").objects.exclude(kind="text").delete()
+def _writer(row):
+    """Return whose hand a text was judged as, or what its source says of it."""
+    context = row.outcome.get("context")
+    if isinstance(context, dict) and "writer" in context:
+        return context["writer"]
+    return "operator" if row.source in ("operator", "operator_curated") else "own"
+
+
+def forget_narrow(apps, _editor):
+    """Take back what an earlier version would read as a text that passes always."""
+    clearances = apps.get_model("memory", "Clearance").objects
+    clearances.exclude(kind="text", allows_all=True).delete()
 
 
 def _to(model, **options):
@@ -227,5 +238,5 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.RunPython(rekey, migrations.RunPython.noop),
-        migrations.RunPython(label, forget_passages),
+        migrations.RunPython(label, forget_narrow),
     ]

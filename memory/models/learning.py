@@ -29,7 +29,8 @@ class ReviewLabel(models.Model):
     """The decision about a held text as a labelled row; the text stays where it is.
 
     ``rules`` are those that matched when it was held, each once, with its highest
-    weight and its mode. ``writer`` is agent or operator.
+    weight and its mode. ``writer`` is whose hand the text was judged as: own, teammate,
+    user, operator or unknown.
     """
 
     id = models.BigAutoField(primary_key=True)

@@ -38,7 +38,7 @@ _REASONS: Final[dict[str, str]] = {
     Origin.PROVIDER: gettext_noop("The key says who writes, and that counts below."),
     Origin.RESTORE: gettext_noop("The text was kept before."),
     Origin.OPERATOR: gettext_noop("Operators write the rules of agents: no attack."),
-    Origin.PROMPT: gettext_noop("It was judged when it came in."),
+    Origin.PROMPT: gettext_noop("Nothing is written; no policy is asked about."),
     Writer.OWN: gettext_noop("It reaches only its writer."),
     Writer.TEAMMATE: gettext_noop("One agent’s mistake would become a whole crew’s."),
     Writer.USER: gettext_noop("It reaches only the agent that the user speaks to."),

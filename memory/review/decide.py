@@ -15,17 +15,15 @@ from typing import Any, Final
 from django.db import transaction
 from django.utils import timezone
 
-from memory import scanner
 from memory.files import quarantine, scan_context, scanner_words, writer
 from memory.models import (
     BlockedSource,
-    Clearance,
-    Cleared,
     HeldFile,
     HeldState,
     KnownAttack,
+    Workspace,
 )
-from memory.review import labels, preview
+from memory.review import allowances, labels, preview, proposals
 from memory.rules import errors, tiers
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Place
@@ -42,7 +40,7 @@ class Decision(StrEnum):
     REDACT = "redact"
     DISCARD = "discard"
     BLOCK_SOURCE = "block_source"
-    RELEASE_AND_ALLOW = "release_and_allow"
+    RELEASE_AND_ALLOW = allowances.ALLOWING
 
 
 STATES: Final = {
@@ -175,7 +173,7 @@ def _act(
     if decision in (Decision.RELEASE, Decision.RELEASE_AND_ALLOW):
         text = preview.text_of(case)
         if decision is Decision.RELEASE_AND_ALLOW:
-            _allow(case, text, by)
+            allowances.allow(case, by=by.label)
         return _release(case, text, reason, by)
     if decision is Decision.REDACT:
         remainder = preview.remainder(case, redactions)
@@ -200,17 +198,6 @@ def _act(
     return {}
 
 
-def _allow(case: HeldFile, text: str, by: Actor) -> None:
-    """From now on exactly this text passes."""
-    Clearance.objects.update_or_create(
-        workspace_id=case.workspace_id,
-        kind=Cleared.TEXT,
-        fingerprint=scanner.fingerprint(text),
-        defaults={"allows_all": True},
-        create_defaults={"held": case, "cleared_by": by.label},
-    )
-
-
 def _release(case: HeldFile, text: str, reason: str, by: Actor) -> dict[str, Any]:
     """Write a text to its intended place; return what undoing that needs."""
     releaser = quarantine.RELEASERS.get(case.tier)
@@ -226,10 +213,13 @@ def undo(case: HeldFile, *, by: Actor, version: int | None = None) -> HeldFile:
 
     With a ``version``, a case that changed since is refused.
     What a release wrote is undone by restoring the version before it. When the file was
-    written since, Conflict is raised, and a person has to restore it.
+    written since, Conflict is raised, and a person has to restore it. What an admin
+    approved with this case as its example waits for an admin again.
     """
     by.require("quarantine.decide", case.workspace_id)
     with transaction.atomic():
+        # First of all, as whoever decides about a proposal does.
+        Workspace.objects.select_for_update(no_key=True).get(pk=case.workspace_id)
         live = _locked(case)
         if live.state == HeldState.HELD or live.decided_at is None:
             raise errors.Conflict(
@@ -254,7 +244,8 @@ def undo(case: HeldFile, *, by: Actor, version: int | None = None) -> HeldFile:
 
 
 def _take_back(case: HeldFile, by: Actor) -> None:
-    case.clearances.all().delete()
+    proposals.take_back_of(case, by=by)
+    allowances.without_case(case)
     case.blocks.all().delete()
     case.known_as.all().delete()
     releaser = quarantine.RELEASERS.get(case.tier)

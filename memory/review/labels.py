@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from django.db.models import QuerySet
 
-from memory.files import restricted, suppressed_names
+from memory.files import restricted, scan_context, suppressed_names
 from memory.journal import append as journal
 from memory.models import HeldFile, HeldState, Label, ReviewLabel
 from memory.review import preview
@@ -27,7 +27,6 @@ CONTENT_TYPE: Final = "application/x-ndjson"
 FILE_NAME: Final = "review-labels.jsonl"
 PAGE: Final = 100
 OF_RULE: Final = 20
-OPERATOR: Final = "operator"
 
 
 def rules_of(findings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -57,7 +56,7 @@ def write(case: HeldFile) -> None:
         rules_version=case.rules_version,
         tier=case.tier,
         origin=case.source,
-        writer=OPERATOR if case.source == OPERATOR else "agent",
+        writer=scan_context.context_of(case).writer,
         decided_by=case.decided_by,
         decided_at=case.decided_at,
     )
@@ -71,15 +70,21 @@ def forget(case: HeldFile) -> None:
 # ── Reading ──────────────────────────────────────────────────────────────────
 def visible(actor: Actor) -> QuerySet[ReviewLabel]:
     """Return the labels of the texts that the actor may see."""
+    return _visible(actor)
+
+
+def _visible(actor: Actor, **conditions: Any) -> QuerySet[ReviewLabel]:
     actor.require("quarantine.read")
+    rows = ReviewLabel.objects.filter(workspace_id=actor.workspace_id, **conditions)
+    # Only the texts of these: to tell who is named in them each is read.
     texts = HeldFile.objects.filter(workspace_id=actor.workspace_id)
-    rows = ReviewLabel.objects.filter(workspace_id=actor.workspace_id)
+    texts = texts.filter(pk__in=rows.values("held"))
     return rows.filter(held__in=restricted.visible_held(texts, actor))
 
 
 def of_rule(actor: Actor, rule_id: str) -> list[ReviewLabel]:
     """Return the newest decisions about texts in which a rule matched."""
-    rows = visible(actor).filter(rules__icontains=f'"{rule_id}"')
+    rows = _visible(actor, rules__icontains=f'"{rule_id}"')
     rows = rows.select_related("held").defer("held__body")
     return list(rows.order_by("-decided_at", "-pk")[:OF_RULE])
 

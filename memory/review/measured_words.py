@@ -1,6 +1,6 @@
 """What the measured figures of the scanner are about, in words.
 
-The figures stand in memory/scanner/measured.json by the names used here. The examples
+The figures stand in memory/review/measured.json by the names used here. The examples
 are our own; no text of a source is quoted.
 """
 

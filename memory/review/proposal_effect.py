@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from django.utils import timezone
 
-from memory.files import suppressed_names
+from memory.files import clearances, scan_context, suppressed_names
 from memory.files.quarantine import Policy
 from memory.models import HeldFile, HeldState
 from memory.review import preview
@@ -33,11 +33,25 @@ class Text:
     text: str
     source: str
     tier: str
+    writer: str
     state: str
     fingerprint: str
     findings: Sequence[Mapping[str, Any]]
     rules: frozenset[str]
     is_held: bool
+
+    def is_held_by(self, policy: Policy) -> bool:
+        """Whether it would be held with a policy."""
+        return self._is_held(policy, self.text)
+
+    def is_held_without(self, passage: str, policy: Policy) -> bool:
+        """Whether it would be held where a passage of it is allowed."""
+        return self._is_held(policy, clearances.without(self.text, {passage}))
+
+    def _is_held(self, policy: Policy, text: str) -> bool:
+        return policy.scan(
+            text, source=self.source, tier=self.tier, writer=self.writer
+        ).is_held
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +86,14 @@ def texts(workspace_id: str, policy: Policy) -> list[Text]:
 
 def _text(row: HeldFile, policy: Policy) -> Text:
     text = preview.text_of(row)
-    verdict = policy.scan(text, source=row.source, tier=row.tier)
+    writer = scan_context.context_of(row).writer
+    verdict = policy.scan(text, source=row.source, tier=row.tier, writer=writer)
     return Text(
         held_id=row.pk,
         text=text,
         source=row.source,
         tier=row.tier,
+        writer=writer,
         state=row.state,
         fingerprint=row.fingerprint,
         findings=row.findings,
@@ -88,11 +104,7 @@ def _text(row: HeldFile, policy: Policy) -> Text:
 
 def changes(rows: Iterable[Text], then: Policy) -> list[Text]:
     """Return the texts that would pass with another policy, or be held by it."""
-    return [
-        row
-        for row in rows
-        if then.scan(row.text, source=row.source, tier=row.tier).is_held != row.is_held
-    ]
+    return [row for row in rows if row.is_held_by(then) != row.is_held]
 
 
 def count(texts: Sequence[Text], changed_texts: Iterable[Text]) -> Effect:

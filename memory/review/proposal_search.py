@@ -21,10 +21,9 @@ from memory import scanner
 from memory.files import agreement, clearances, quarantine
 from memory.files.agreement import MAX_DECISIONS, Agreement
 from memory.files.quarantine import Policy
-from memory.models import Clearance, HeldState, Label, ProposalKind, ReviewLabel
-from memory.review import labels, proposal_effect
+from memory.models import Clearance, Label, ProposalKind, ReviewLabel
+from memory.review import labels, passages, proposal_effect
 from memory.review.proposal_effect import Effect, Text
-from memory.rules import tokenizer
 from memory.rules.permissions import Actor
 from memory.scanner import registry
 from memory.scanner.model import Family, Mode, Rule
@@ -35,7 +34,6 @@ HIGH: Final = 0.7
 STEPS: Final = 20
 # So often a text has to be released before it is proposed to be allowed.
 REPEATS: Final = 3
-PASSAGE_WORDS: Final = 4
 CASES: Final = 20
 HOLD: Final = Mode.HOLD.value
 ALLOW: Final = "allow"
@@ -198,16 +196,16 @@ def _of_texts(actor: Actor, texts: Sequence[Text]) -> Iterator[Candidate]:
     newest = rows.order_by("-decided_at", "-pk")
     names = newest.values_list("held__fingerprint", "label", "held_id")[:MAX_DECISIONS]
     released: dict[str, list[str]] = defaultdict(list)
-    confirmed: set[str] = set()
     for fingerprint, label, held_id in names:
-        if label == Label.ATTACK:
-            confirmed.add(fingerprint)
-        else:
+        if label == Label.HONEST:
             released[fingerprint].append(held_id)
+    repeated = {name: ids for name, ids in released.items() if len(ids) >= REPEATS}
+    attacks = rows.filter(label=Label.ATTACK, held__fingerprint__in=list(repeated))
+    confirmed = set(attacks.values_list("held__fingerprint", flat=True))
     by_id = {row.held_id: row for row in texts}
-    for fingerprint, ids in sorted(released.items()):
+    for fingerprint, ids in sorted(repeated.items()):
         example = next((by_id[held_id] for held_id in ids if held_id in by_id), None)
-        if example is None or fingerprint in confirmed or len(ids) < REPEATS:
+        if example is None or fingerprint in confirmed:
             continue
         matching = [
             row for row in texts if row.is_held and row.fingerprint == fingerprint
@@ -222,39 +220,11 @@ def _of_passages(
     actor: Actor, policy: Policy, texts: Sequence[Text]
 ) -> Iterator[Candidate]:
     """Yield sentences and lines with findings of otherwise different released texts."""
-    holders: dict[str, dict[str, str]] = defaultdict(dict)
-    passages: dict[str, str] = {}
-    confirmed: set[str] = set()
-    for row in texts:
-        units = clearances.fingerprints(row.text)
-        if row.state in (HeldState.DISCARDED, HeldState.REDACTED):
-            confirmed |= {name for name, _ in units}
-        elif row.state == HeldState.RELEASED:
-            for name, unit in units:
-                if any(
-                    finding["start"] < unit.end and finding["end"] > unit.start
-                    for finding in row.findings
-                ):
-                    holders[name].setdefault(row.fingerprint, row.held_id)
-                    passages.setdefault(name, row.text[unit.start : unit.end])
-    for name, by_text in sorted(holders.items()):
-        if name in confirmed or len(by_text) < REPEATS:
-            continue
-        if len(tokenizer.split(passages[name])) < PASSAGE_WORDS:
-            continue
-        passing = [row for row in texts if row.is_held and _passes(name, policy, row)]
-        effect = proposal_effect.count(texts, passing)
+    for passage in passages.released(actor.workspace_id, policy, texts, REPEATS):
+        effect = proposal_effect.count(texts, passage.passing)
         if effect.released >= REPEATS:
-            ids = list(by_text.values())
             kind = ProposalKind.PASSAGE
-            yield from _allowing(actor, kind, passages[name], ids, effect)
-
-
-def _passes(passage: str, policy: Policy, row: Text) -> bool:
-    rest = clearances.without(row.text, {passage})
-    if rest == row.text:
-        return False
-    return not policy.scan(rest, source=row.source, tier=row.tier).is_held
+            yield from _allowing(actor, kind, passage.text, passage.cases, effect)
 
 
 def _allowing(

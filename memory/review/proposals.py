@@ -27,7 +27,7 @@ from memory.models import (
     ScannerProposal,
     Workspace,
 )
-from memory.review import highlight, preview
+from memory.review import allowances, highlight, preview
 from memory.rules import entries, errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
@@ -56,14 +56,21 @@ class Decided(errors.AppError):
 class Line:
     """A proposal with what a person reads beside it.
 
-    ``rule`` is None for a text or passage, which ``excerpt`` shows. ``cases`` are the
-    decided texts it rests on, as far as they are still there.
+    ``rule`` is None for a text or passage, of which ``excerpt`` shows the first part
+    and ``chars`` says how long it is. ``cases`` are the decided texts it rests on, as
+    far as they are still there.
     """
 
     proposal: ScannerProposal
     rule: Rule | None
     excerpt: str
+    chars: int
     cases: list[HeldFile]
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the excerpt is not all that would be allowed."""
+        return len(self.excerpt) < self.chars
 
     @property
     def is_allowing(self) -> bool:
@@ -89,7 +96,9 @@ def _visible(actor: Actor) -> QuerySet[ScannerProposal]:
     """Return the proposals but those about a text that the actor may not see."""
     actor.require("scanner.read")
     rows = ScannerProposal.objects.filter(workspace_id=actor.workspace_id)
-    texts = HeldFile.objects.filter(workspace_id=actor.workspace_id)
+    # Only the examples: to tell who is named in them each is read.
+    examples = rows.filter(held__isnull=False).values("held")
+    texts = HeldFile.objects.filter(workspace_id=actor.workspace_id, pk__in=examples)
     visible = restricted.visible_held(texts, actor)
     return rows.filter(Q(held__isnull=True) | Q(held__in=visible))
 
@@ -122,18 +131,17 @@ def _lines(actor: Actor, rows: Iterable[ScannerProposal]) -> list[Line]:
     ids |= {row.held_id for row in items if row.held_id}
     texts = HeldFile.objects.filter(workspace_id=actor.workspace_id, pk__in=ids)
     cases = restricted.visible_held(texts, actor).in_bulk()
-    return [
-        Line(
-            row,
-            registry.BY_ID.get(row.subject),
-            _excerpt(row, cases),
-            [cases[name] for name in row.evidence.get("cases", ()) if name in cases],
-        )
-        for row in items
-    ]
+    lines = []
+    for row in items:
+        words = _words(row, cases)
+        names = row.evidence.get("cases", ())
+        known = [cases[name] for name in names if name in cases]
+        rule = registry.BY_ID.get(row.subject)
+        lines.append(Line(row, rule, words[:EXCERPT], len(words), known))
+    return lines
 
 
-def _excerpt(row: ScannerProposal, cases: dict[str, HeldFile]) -> str:
+def _words(row: ScannerProposal, cases: dict[str, HeldFile]) -> str:
     """Return the text or the passage that would be allowed, its secrets masked."""
     case = cases.get(row.held_id or "")
     if case is None:
@@ -151,7 +159,7 @@ def _excerpt(row: ScannerProposal, cases: dict[str, HeldFile]) -> str:
         and finding["start"] < end
         and finding["end"] > start
     ]
-    return highlight.without_secrets(text[start:end], spans).strip()[:EXCERPT]
+    return highlight.without_secrets(text[start:end], spans).strip()
 
 
 # ── Deciding ─────────────────────────────────────────────────────────────────
@@ -203,11 +211,23 @@ def undo(row: ScannerProposal, *, version: int, by: Actor) -> ScannerProposal:
     with transaction.atomic():
         live, previous = _decide(row, version, LearningState.PENDING, by)
         if previous == LearningState.APPROVED and live.kind in OF_HELD:
-            _entries(live).delete()
+            allowances.renew(live.workspace_id, live.kind, live.subject)
         elif previous == LearningState.APPROVED:
             _set(live, live.after, live.before, by)
         _record("taken_back", live, by, previous=previous)
     return live
+
+
+def take_back_of(case: HeldFile, *, by: Actor) -> None:
+    """Let what was approved with a case as its example wait again, and record it.
+
+    For a case that is being undone: its decision no longer speaks for a permission.
+    """
+    rows = ScannerProposal.objects.filter(workspace_id=case.workspace_id, held=case)
+    for row in rows.filter(state=LearningState.APPROVED):
+        previous = row.state
+        _put(row, LearningState.PENDING, by)
+        _record("taken_back", row, by, previous=previous)
 
 
 def _decide(
@@ -226,12 +246,19 @@ def _decide(
     previous, waits = live.state, state == LearningState.PENDING
     if live.version != version or live.is_pending == waits:
         raise Decided
-    live.state, live.reason = state, reason
-    live.decided_by = "" if waits else by.label
-    live.decided_at = None if waits else timezone.now()
-    live.version += 1
-    live.save()
+    _put(live, state, by, reason)
     return live, previous
+
+
+def _put(
+    row: ScannerProposal, state: LearningState, by: Actor, reason: str = ""
+) -> None:
+    waits = state == LearningState.PENDING
+    row.state, row.reason = state, reason
+    row.decided_by = "" if waits else by.label
+    row.decided_at = None if waits else timezone.now()
+    row.version += 1
+    row.save()
 
 
 def _record(verb: str, row: ScannerProposal, by: Actor, **details: Any) -> None:

@@ -3,7 +3,7 @@
 The caller says what it established by signing in, never what a text says of itself.
 The origin moves the two thresholds by a fixed amount. So do the tier and the writer, of
 which only the stricter counts: both say that a text reaches others, or that nobody
-answers for it. Policy is judged wherever no operator wrote the text.
+answers for it. Policy is judged at a write, wherever no operator wrote the text.
 """
 
 from __future__ import annotations
@@ -143,7 +143,8 @@ def origin_of(source: str | None) -> Origin:
 def _judges_policy(origin: Origin, writer: Writer) -> bool:
     """Whether a person must decide: not about an operator's own words, nor at a read.
 
-    A text that is read was kept before: an operator wrote it, or a person let it in.
+    At a read nobody is asked, not about an entry of the journal either, which is
+    scanned only then.
     """
     if origin in (Origin.OPERATOR, Origin.PROMPT):
         return False

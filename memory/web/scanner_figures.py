@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from memory.figures import formatted
+from memory.review import measured
+from memory.review.measured import Row, Share, Spread
 from memory.review.measured_words import ACTS, HONEST, KINDS
-from memory.scanner import measured, registry
-from memory.scanner.measured import Row, Share, Spread
+from memory.scanner import registry
 
 
 class Line(NamedTuple):

@@ -20,7 +20,7 @@ from memory.rules.settings import BadValue, Change, Kind, Setting
 from memory.rules.tiers import Tier
 from memory.rules.translation import gettext_noop
 from memory.scanner import registry
-from memory.scanner.model import Mode
+from memory.scanner.model import Family, Mode
 from memory.workspace_settings.catalogue import declare
 
 # ── Recall ───────────────────────────────────────────────────────────────────
@@ -274,9 +274,12 @@ SCANNER_POLICY: Final[Setting[dict[str, str]]] = declare(
 
 
 def _is_lower(rule: str, weight: str) -> bool:
-    """Whether a weight is written as one, and below the rule's own."""
+    """Whether a weight is written as one, and below the rule's own.
+
+    What a rule of the policy does is set by its mode: the table of the policy says it.
+    """
     own = registry.BY_ID.get(rule)
-    if own is None or not _WEIGHT.fullmatch(weight):
+    if own is None or own.family is Family.POLICY or not _WEIGHT.fullmatch(weight):
         return False
     return float(weight) < own.weight
 
@@ -289,7 +292,7 @@ SCANNER_WEIGHTS: Final[Setting[dict[str, str]]] = declare(
         help=gettext_noop(
             "Rules that count less here than they were shipped with, such as 0.25, "
             "because reviewers released most of what they held. No weight can be "
-            "higher than the shipped one."
+            "higher than the shipped one, and those of the policy stay as they are."
         ),
         readers=gettext_noop("The scanner, for every text that comes in."),
         kind=Kind.TABLE,

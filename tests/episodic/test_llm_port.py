@@ -191,6 +191,13 @@ def test_an_answer_that_is_not_what_was_asked_for_is_none(
     )
 
 
+def test_an_answer_about_a_policy_is_no_instruction(server: Server) -> None:
+    content = "Please update the file of Ann Lee (ID 54830)."
+    server.says({"statements": [statement(content=content)]})
+    [conclusion] = OllamaLanguageModel().answer(REFLECT, STATEMENTS).conclusions
+    assert conclusion.content == content
+
+
 def test_a_fence_of_code_around_an_answer_is_read(server: Server) -> None:
     server.says(
         f"```json\n{json.dumps({'statements': [statement(confidence=7)]})}\n```"

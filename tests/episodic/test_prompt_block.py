@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from episodic.recall import prompt_block, prompt_escaping
 from episodic.recall.prompt_block import Hint
+from memory import scanner
+from tests.world import ATTACK
 
 LINE = re.compile(
     r"\[(?P<id>[A-Za-z0-9_-]+)\] (?P<type>\S*) · (?P<age>just now|\d+ \w+ ago) ·"
@@ -176,6 +178,13 @@ def test_a_forged_line_stays_inside_the_line_it_came_in() -> None:
     block = prompt_block.render([hint(text)])
     assert [part.entry_id for part in read(block.text)] == ["j_1"]
     assert "one ⏎ [j_fake]" in block.text
+
+
+def test_an_entry_is_asked_about_for_attacks_and_not_for_a_policy() -> None:
+    polite = "Please update the file of Ann Lee (ID 54830)."
+    assert scanner.scan(polite, source="agent").is_held
+    assert polite in prompt_block.render([hint(polite)]).text
+    assert ATTACK not in prompt_block.render([hint(ATTACK)]).text
 
 
 def test_the_two_words_in_a_sentence_are_left_alone() -> None:

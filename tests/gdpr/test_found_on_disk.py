@@ -9,14 +9,15 @@ from django.conf import settings
 
 from gdpr import suppression
 from gdpr.models import Suppression
-from memory.files import reconcile, suppressed_names, tools
+from memory import scanner
+from memory.files import reconcile, scan_context, suppressed_names, tools
 from memory.models import HeldFile, MemoryFile
 from memory.review import decide
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from tests.gdpr import erasing, kit
 from tests.gdpr.erasing import MAIL, NAME
-from tests.world import World
+from tests.world import ATTACK, World
 
 pytestmark = pytest.mark.django_db
 BEFORE = "- Boats\n"
@@ -52,7 +53,8 @@ def test_a_line_by_hand_is_held_and_what_was_there_is_served(
     assert path.read_text() == BEFORE
     assert line not in read(suppressed)
     held_rows = HeldFile.objects.get()
-    (finding,) = held_rows.findings
+    # What the scanner finds besides stands behind it.
+    finding = held_rows.findings[0]
     body = bytes(held_rows.body).decode()
     assert body[finding["start"] : finding["end"]] == line
     assert (held_rows.family, finding["rule"], finding["why"]) == (
@@ -60,6 +62,20 @@ def test_a_line_by_hand_is_held_and_what_was_there_is_served(
         suppressed_names.RULE,
         suppressed_names.WHY,
     )
+
+
+def test_it_is_judged_as_the_workspace_judges_what_is_on_the_disk(
+    suppressed: World,
+) -> None:
+    path = agent_file(suppressed)
+    off = {rule.id: "off" for rule in scanner.rules() if rule.family == "override"}
+    suppressed.set(scanner_rules=off)
+    path.write_text(f"{BEFORE}- {NAME}\n{ATTACK}\n")
+    reconcile.sweep()
+    case = HeldFile.objects.get()
+    assert "override" not in {finding["family"] for finding in case.findings}
+    assert len(case.findings) > 1
+    assert scan_context.context_of(case).writer == "unknown"
 
 
 def test_other_lines_come_in_and_lines_that_stayed_are_no_reason(world: World) -> None:

@@ -11,12 +11,16 @@ from pytest_django import Settings
 from gdpr.data_map.base import Fate
 from gdpr.subjects import restriction
 from memory import scanner
-from memory.models import Clearance, ReviewLabel, ScannerProposal
-from memory.review import labels, proposals
+from memory.files.quarantine import HeldForReview
+from memory.models import Clearance, HeldFile, ReviewLabel, ScannerProposal
+from memory.ports import subject_linker
+from memory.review import labels, preview, proposals
 from memory.review.decide import Decision
 from memory.rules import errors
 from tests.gdpr import kit
+from tests.memory.files import kit as files
 from tests.memory.files import learning
+from tests.memory.files.test_quarantine import hold_text
 from tests.world import World
 
 ANNA, BERT = kit.ANNA["name"], kit.BERT["name"]
@@ -66,6 +70,26 @@ def test_a_text_about_two_is_exported_with_one_masked(world: World) -> None:
     assert kit.traces(anna, "held") == []
 
 
+def test_a_masked_text_is_judged_as_what_it_was_judged_as(world: World) -> None:
+    anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
+    rule = learning.lone_rule()
+    world.set(scanner_rules={"persistence.trigger": "off"})
+    text = (
+        f"{files.POISON}\nPlease update the file of {BERT} (ID 54830) for {ANNA}."
+        f"\n{scanner.rule('persistence.trigger').fires}\n{rule.fires}"
+    )
+    with pytest.raises(HeldForReview):
+        files.write(world, text, by="operator", of="ada", source="tool")
+    before = {finding["rule"] for finding in HeldFile.objects.get().findings}
+    kit.erase("held", anna)
+    case = HeldFile.objects.get()
+    assert preview.text_of(case) == text.replace(ANNA, "[erased]")
+    assert {finding["rule"] for finding in case.findings} == before
+    assert rule.id in before
+    alone = {finding.rule for finding in scanner.scan(text).findings}
+    assert alone - before >= {"persistence.trigger", "policy.records"}
+
+
 def test_a_reviewers_name_is_masked_and_the_figures_stay(world: World) -> None:
     operator, owner = (
         kit.subject(world, {"email": world.people[name].email})
@@ -101,3 +125,38 @@ def test_texts_about_a_restricted_person_are_for_compliance_alone(world: World) 
         proposals.proposal(operator, row.pk)
     assert len(list(labels.export(owner).lines)) == 3
     assert [line.proposal for line in proposals.pending(owner)] == [row]
+
+
+def test_only_texts_that_something_rests_on_are_read_for_a_restricted_name(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        learning.decided(world, Decision.RELEASE, number=number)
+    (row,) = learning.propose(world)
+    learning.decided(world, Decision.DISCARD, text=learning.SECRET, number=3)
+    for number in range(4, 9):
+        hold_text(world, label=learning.label(number))
+    restriction.restrict(kit.subject(world), by=world.actor("compliance"))
+    texts: list[str] = []
+
+    def is_named(text: str) -> bool:
+        texts.append(text)
+        return False
+
+    monkeypatch.setattr(subject_linker, "restricted", lambda _: is_named)
+    operator = world.actor("operator")
+    assert proposals.pending_count(operator) == 1
+    assert texts.count(files.POISON) == 1
+    texts.clear()
+    assert [line.proposal for line in proposals.pending(operator)] == [row]
+    assert texts.count(files.POISON) == 1 + len(row.evidence["cases"])
+    texts.clear()
+    (label,) = labels.of_rule(operator, secret_rule())
+    assert preview.text_of(label.held) == learning.SECRET
+    assert texts.count(learning.SECRET) == 1
+    assert files.POISON not in texts
+
+
+def secret_rule() -> str:
+    (finding,) = scanner.scan(learning.SECRET).findings
+    return finding.rule

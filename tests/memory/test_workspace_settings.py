@@ -69,6 +69,7 @@ BAD: dict[str, list[Any]] = {
     "scanner_weights": [
         {"no.rule": "0.10"}, {"override.instructions": "0.99"}, {"secrets.x": "0.1"},
         {"override.instructions": "-0.5"}, {"override.instructions": 0.25}, 0.25,
+        {"policy.money": "0.10"},
     ],
     "scanner_policy": [{"tier:nope": "hold"}, {"tier:daily": "explode"}, 3],
     "two_person": ["yes", 1, 0, "true"],

@@ -14,7 +14,7 @@ from memory import scanner, workspace_settings
 from memory.models import ProposalKind, ScannerProposal
 from memory.review.decide import Decision
 from memory.workspace_settings import declarations
-from tests.memory.files import learning
+from tests.memory.files import kit, learning
 from tests.world import World
 
 PATH = "/quarantine/rules/learned/"
@@ -116,6 +116,26 @@ def test_a_text_with_a_secret_is_allowed_only_when_somebody_says_so(
     assert "NotARealKey" not in html
     assert post(page, row, action="approve") == 422
     assert post(page, row, action="approve", allows_all="1") == 302
+
+
+def test_a_long_text_is_cut_with_its_length_and_a_link(world: World) -> None:
+    text = f"# Till\n\n{kit.POISON}\n" + "Tea was sold at noon.\n" * 40
+    for number in range(3):
+        learning.decided(world, Decision.RELEASE, text=text, number=number)
+    (row,) = learning.of_kind(world, ProposalKind.TEXT)
+    html = html_of(world.page("owner"))
+    assert f"These are the first 400 of {len(text.strip()):,} characters" in html
+    assert f'<a href="/quarantine/{row.held_id}/">Read all of it</a>' in html
+    assert "…</pre>" in html
+
+
+def test_a_short_text_is_shown_whole(world: World) -> None:
+    for number in range(3):
+        learning.decided(world, Decision.RELEASE, number=number)
+    learning.propose(world)
+    html = html_of(world.page("owner"))
+    assert kit.POISON in html
+    assert "characters; all of them" not in html
 
 
 def test_an_operator_reads_and_others_do_not(world: World) -> None:

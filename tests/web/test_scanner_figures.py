@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from memory.review import measured
+from memory.review.measured import Figures, Row, Share
 from memory.review.measured_words import ACTS, HONEST, KINDS
-from memory.scanner import measured, registry
-from memory.scanner.measured import Figures, Row, Share
+from memory.scanner import registry
 from memory.web import scanner_figures
 from tests.project.source import ROOT
 from tests.world import World

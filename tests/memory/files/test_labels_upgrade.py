@@ -12,9 +12,10 @@ from django.core.management import call_command
 from django.db import connection
 
 from memory import distribution
+from memory.files import erasure
 from memory.models import Clearance, HeldFile, ReviewLabel
-from memory.review.decide import Decision
-from tests.memory.files import learning
+from memory.review.decide import Decision, decide
+from tests.memory.files import kit, learning
 from tests.memory.files.test_quarantine import hold_text
 from tests.world import World
 
@@ -25,6 +26,14 @@ def rows() -> list[dict[str, Any]]:
     fields = [field.attname for field in ReviewLabel._meta.concrete_fields]
     fields.remove("id")
     return list(ReviewLabel.objects.order_by("held_id").values(*fields))
+
+
+def label_again() -> None:
+    """Write the labels as an installation does that had none."""
+    ReviewLabel.objects.all().delete()
+    with connection.cursor() as cursor:
+        editor = SimpleNamespace(connection=connection, execute=cursor.execute)
+        migration.label(apps, editor)
 
 
 def test_texts_that_were_decided_get_the_labels_of_their_decisions(
@@ -38,20 +47,46 @@ def test_texts_that_were_decided_get_the_labels_of_their_decisions(
     HeldFile.objects.filter(pk=suppressed.pk).update(family="suppressed")
     ReviewLabel.objects.filter(held=suppressed).delete()
     before = rows()
-    ReviewLabel.objects.all().delete()
-    with connection.cursor() as cursor:
-        editor = SimpleNamespace(connection=connection, execute=cursor.execute)
-        migration.label(apps, editor)
+    label_again()
     assert rows() == before
     assert len(before) == 4
 
 
-def test_an_earlier_version_takes_no_passage_for_a_text(world: World) -> None:
+def test_an_erased_text_gets_no_label_for_the_block_that_stays(world: World) -> None:
+    case = learning.decided(world, Decision.BLOCK_SOURCE)
+    erasure.discard_held(world.acme.id, [case.id])
+    case.refresh_from_db()
+    assert (case.state, case.bytes) == ("discarded", 0)
+    label_again()
+    assert rows() == []
+
+
+@pytest.mark.parametrize(
+    ("source", "writer"), [("tool", "own"), ("operator_curated", "operator")]
+)
+def test_a_text_judged_without_a_writer_is_whose_its_source_says(
+    world: World, source: str, writer: str
+) -> None:
+    case = hold_text(world, kit.POISON)
+    HeldFile.objects.filter(pk=case.pk).update(source=source, outcome={})
+    case.refresh_from_db()
+    by = world.actor("operator")
+    decide(case, Decision.DISCARD, version=1, reason="An attack", by=by)
+    before = rows()
+    assert [row["writer"] for row in before] == [writer]
+    label_again()
+    assert rows() == before
+
+
+def test_an_earlier_version_takes_nothing_narrow_for_a_text_that_passes(
+    world: World,
+) -> None:
     case = learning.decided(world, Decision.RELEASE_AND_ALLOW)
     fields = {"workspace": world.acme, "held": case, "cleared_by": "x"}
     Clearance.objects.create(kind="passage", fingerprint="f", **fields)
-    migration.forget_passages(apps, None)
-    assert [row.kind for row in Clearance.objects.all()] == ["text"]
+    Clearance.objects.create(fingerprint="g", allows_all=False, **fields)
+    migration.forget_narrow(apps, None)
+    assert [row.fingerprint for row in Clearance.objects.all()] == [case.fingerprint]
 
 
 @pytest.mark.postgres

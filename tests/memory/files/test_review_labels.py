@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 
-from memory.files import agreement, quarantine
+from memory import records
+from memory.files import agreement, quarantine, scan_context
+from memory.files.quarantine import HeldForReview
 from memory.management.commands.scan import judge_lines
 from memory.models import HeldFile, JournalEntry, Label, ReviewLabel
+from memory.records import Provenance
+from memory.records.drafts import Draft
 from memory.review import decide as review
 from memory.review import labels
 from memory.review.decide import Decision
@@ -36,7 +40,7 @@ def test_each_decision_is_a_label(
     row = ReviewLabel.objects.get()
     assert (row.workspace_id, row.held_id) == (world.acme.id, case.id)
     assert (row.label, row.decision) == (label, decision)
-    assert (row.tier, row.origin, row.writer) == ("daily", "tool", "agent")
+    assert (row.tier, row.origin, row.writer) == ("daily", "tool", "own")
     assert (row.score, row.rules_version) == (case.score, case.rules_version)
     assert (row.decided_by, row.decided_at) == (case.decided_by, case.decided_at)
     weights: dict[str, float] = {}
@@ -130,7 +134,7 @@ def test_the_export_has_each_label_with_its_text(
         "text": kit.POISON,
         "origin": "tool",
         "tier": "daily",
-        "writer": "agent",
+        "writer": "own",
         "label": "attack",
         "decision": "discard",
         "decided_at": "",
@@ -146,6 +150,36 @@ def test_what_was_exported_can_be_scanned_again(world: World) -> None:
     lines = labels.export(world.actor("operator")).lines
     (verdict,) = judge_lines(lines)
     assert verdict["verdict"] == "held"
+
+
+def test_an_exported_text_is_judged_again_as_what_it_was_judged_as(
+    world: World,
+) -> None:
+    ada, operator = world.actor("ada"), world.actor("operator")
+    with pytest.raises(HeldForReview):
+        kit.append(world, kit.POISON, "CREW.md", by="lena")
+    kit.append(world, "Calm.\n", "AGENT.md")
+    kit.put(kit.on_disk(world), f"Calm.\n{kit.POISON}\n")
+    kit.append(world, "Calm again.\n", "AGENT.md")
+    for by, provenance in (
+        (ada, Provenance.USER_REQUESTED),
+        (operator, Provenance.OPERATOR_CURATED),
+    ):
+        draft = Draft(content=kit.POISON, owner=kit.owner(world))
+        with pytest.raises(HeldForReview):
+            records.save(draft, provenance=provenance, by=by)
+        HeldFile.objects.filter(tier="records").update(fingerprint=provenance)
+    cases = {case.id: case for case in HeldFile.objects.all()}
+    for case in cases.values():
+        review.decide(case, Decision.DISCARD, version=1, reason="No", by=operator)
+    rows = exported(world)
+    assert sorted(row["writer"] for row in rows) == [
+        "operator", "teammate", "unknown", "user"
+    ]  # fmt: skip
+    lines = map(json.dumps, rows)
+    for verdict in judge_lines(lines):
+        context = scan_context.context_of(cases[verdict["id"]])
+        assert verdict["context"] == context.as_map()
 
 
 def test_every_export_is_in_the_journal(world: World) -> None:

@@ -140,7 +140,7 @@ def test_what_a_crew_shares_is_judged_with_the_files_of_its_agents(
 ) -> None:
     kit.append(world, FIRST, "pins.md", by="ada")
     case = hold(world, lambda: kit.append(world, SECOND, "CREW.md", by="lena"))
-    assert case.agent_id is None or case.label == "CREW.md"
+    assert preview.text_of(case) == SECOND
     assert {f["completes"] for f in case.findings} == {"support/agents/ada/pins.md"}
 
 

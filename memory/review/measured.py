@@ -9,13 +9,12 @@ import json
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from math import sqrt
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any, Final
 
+from memory.rules import intervals
+
 FILE: Final = Path(__file__).with_name("measured.json")
-_Z: Final = NormalDist().inv_cdf(0.975)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +32,8 @@ class Share:
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's interval of 95 %, in percent; (0, 100) where nothing was counted."""
-        if not self.texts:
-            return 0.0, 100.0
-        part, square = self.count / self.texts, _Z * _Z / self.texts
-        middle = part + square / 2
-        reach = _Z * sqrt(part * (1 - part) / self.texts + square / (4 * self.texts))
-        low, high = (middle - reach) / (1 + square), (middle + reach) / (1 + square)
-        return 100 * max(low, 0.0), 100 * min(high, 1.0)
+        low, high = intervals.wilson(self.count, self.texts)
+        return 100 * low, 100 * high
 
 
 @dataclass(frozen=True, slots=True)
