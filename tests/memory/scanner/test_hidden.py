@@ -140,7 +140,7 @@ def test_capitals_of_other_scripts_that_look_latin_are_read(script: str) -> None
         for char in chars
         if unicodedata.name(char).startswith(script)
     }
-    assert len(capitals) >= 19
+    assert len(capitals) >= 17
     assert scanner.scan(ATTACK.lower().translate(capitals)).is_held
     for honest in (
         "\u13e3\u13b3\u13a9 \u13a6\u13ec\u13c2\u13af\u13cd\u13d7",
