@@ -131,7 +131,7 @@ def hold_reason(owner: Owner, text: str, by: Actor) -> str:
     incoming = quarantine.Incoming(
         owner, place, text, "append", SOURCE, by.label, writer=Writer.OPERATOR.value
     )
-    verdict = quarantine.judge(incoming, text)
+    verdict = quarantine.judge_alone(incoming, text)
     if verdict.action == "allow":
         return ""
     return gettext(verdict.why or LIKE_AN_ATTACK)

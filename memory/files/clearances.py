@@ -1,4 +1,4 @@
-"""Texts and passages that a person allowed: they are not held again.
+"""Texts and passages that a person allowed: alone they are not held again.
 
 A person allows one text when releasing it, or approves what was proposed because
 reviewers released it again and again. What was proposed lets no text pass with a

@@ -138,10 +138,10 @@ def _record(file: MemoryFile, version: MemoryVersion) -> None:
         crew_id=file.crew_id,
         agent_id=file.agent_id,
     )
-    journal.write([new], by=_author(version))
+    journal.write([new], by=author_of(version))
 
 
-def _author(version: MemoryVersion) -> Actor:
+def author_of(version: MemoryVersion) -> Actor:
     """Return a version's author as an actor; after a crash only the row has it."""
     fields = dict(version.author)
     return Actor(role=Role(fields.pop("role")), **fields)

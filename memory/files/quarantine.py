@@ -215,7 +215,7 @@ def _strongest_reason(verdict: Verdict) -> str:
     return max(verdict.findings, key=lambda finding: finding.weight).why
 
 
-def judge(
+def judge_alone(
     incoming: Incoming, text: str, workspace_policy: Policy | None = None
 ) -> Judgement:
     """Scan a text for its place and source; policy decides what a hit means.
@@ -225,21 +225,25 @@ def judge(
     """
     workspace_policy = workspace_policy or policy(incoming.owner.workspace_id)
     scan = partial(incoming.scan, workspace_policy=workspace_policy)
-    return action_of(incoming, text, scan, workspace_policy)
+    return decision(incoming, text, scan, workspace_policy)
 
 
-def action_of(
+def decision(
     incoming: Incoming,
     text: str,
     scan: Callable[[str], Verdict],
     workspace_policy: Policy,
 ) -> Judgement:
-    """Return what the workspace's policy makes of what a scan says of a text."""
+    """Return what the workspace's policy makes of what a scan says of a text.
+
+    An allowed text passes alone, not where it completes other text.
+    """
     workspace_id, verdict = incoming.owner.workspace_id, scan(text)
     is_known = workspace_policy.resembles_known(text)
+    is_alone = not any(finding.completes for finding in verdict.findings)
     if (
         not (verdict.is_held or is_known)
-        or clearances.is_cleared(workspace_id, text)
+        or (is_alone and clearances.is_cleared(workspace_id, text))
         or (not is_known and clearances.passes_without(workspace_id, text, scan))
     ):
         return Judgement("allow", "", verdict)
@@ -285,7 +289,7 @@ def _case(incoming: Incoming, judgement: Judgement, fingerprint: str) -> HeldFil
         score=verdict.score,
         risk=verdict.risk if verdict.findings else NO_FINDINGS_RISK,
         rules_version=verdict.rules_version,
-        outcome={scan_context.KEY: verdict.context.as_map()} if verdict.context else {},
+        outcome={scan_context.KEY: verdict.context.as_map()},
     )
 
 

@@ -95,7 +95,7 @@ def _record_change(file: MemoryFile, stored: Stored | None) -> str:
     else:
         served = _served_text(file)
         suppression = suppressed_names.judge(incoming, text, served)
-        judgement = suppression or write_check.judge(incoming, served, text)
+        judgement = suppression or write_check.judge_write(incoming, served, text)
         if judgement.action == "allow":
             version = versions.begin(file, stored.data, by=by, source="disk")
             commit.settle(file, version, text)

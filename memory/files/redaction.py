@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from memory import scanner
 from memory.files import quarantine, scanner_words
@@ -98,25 +98,36 @@ class Standard:
         )
 
 
+class Neighbour(NamedTuple):
+    """The text that a rest would be appended to, or the one that it would replace."""
+
+    before: str = ""
+    replaced: str = ""
+
+
+NO_NEIGHBOUR: Final = Neighbour()
+
+
 def of(
     text: str,
     spans: Sequence[Span],
     by: Standard,
     *,
     findings: Sequence[Span] = (),
-    before: str = "",
+    neighbour: Neighbour = NO_NEIGHBOUR,
     is_reviewed: bool = True,
 ) -> Remainder:
     """Remove the passages that spans touch from a text and scan the rest.
 
     ``findings`` are all of the text's findings, which say why a passage was removed.
-    ``before`` is the text the rest would be appended to: an attack across both is found
-    as well. Without a reviewer whole paragraphs are removed.
+    An attack across the rest and its ``neighbour`` is found as well; what stays of a
+    text that it replaces is not judged again. Without a reviewer whole paragraphs are
+    removed.
     """
     excerpt = scanner.redact_units(
         text, spans, findings=findings, by_sentence=is_reviewed
     )
-    verdict = by.scan(excerpt.text)
+    verdict = changes.judge(changes.between(neighbour.replaced, excerpt.text), by.scan)
     remainder = Remainder(
         text=excerpt.text,
         parts=excerpt.parts,
@@ -130,7 +141,7 @@ def of(
     if by.policy.resembles_known(excerpt.text):
         reason = gettext_noop("it resembles an attack that a person confirmed.")
         return replace(remainder, level=Level.HELD.value, why=reason)
-    return _together(remainder, by, before)
+    return _together(remainder, by, neighbour.before)
 
 
 def _strongest(findings: Sequence[Finding]) -> str:

@@ -2,8 +2,9 @@
 
 A write is judged with the end of the file that it touches, and where agents start with
 the file, with the edges of the files that they read beside it: an instruction in two
-writes, in two files or by two agents is found when its second half arrives. Two halves
-that are written at the same moment into two files do not see each other.
+writes, in two files or by two agents is found when its second half arrives, as far as
+its halves are near each other. Two that are written at the same moment into two files
+do not see each other.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ from memory.models import MemoryFile
 from memory.rules.tiers import Tier
 from memory.scanner import Verdict, changes
 from memory.scanner.changes import Change
+from memory.scanner.provenance import START_TIERS
 
 # The files that an agent reads together when it starts.
-TOGETHER: Final = (Tier.PERSONA, Tier.AGENT, Tier.CREW, Tier.PINS)
-# Of a crew with many agents, the files that were written last.
-MAX_NEIGHBOURS: Final = 12
+TOGETHER: Final = (*START_TIERS, Tier.AGENT.value)
+# A file of a crew is read beside those of all its agents; each costs about 3 ms. Of
+# more files, those that were written last.
+MAX_NEIGHBOURS: Final = 120
 
 
-def judge(
+def judge_write(
     incoming: Incoming, present: str, final: str, policy: Policy | None = None
 ) -> Judgement:
     """Judge a write that makes one text of another; places are in the new text."""
@@ -37,7 +40,7 @@ def judge(
         verdict = _verdict(incoming, present, before + text, policy)
         return _fitted(verdict, len(before), len(text))
 
-    return quarantine.action_of(incoming, incoming.text, scan, policy)
+    return quarantine.decision(incoming, incoming.text, scan, policy)
 
 
 def _verdict(incoming: Incoming, present: str, final: str, policy: Policy) -> Verdict:
@@ -60,11 +63,18 @@ def judge_after(
     scan_alone = partial(incoming.scan, workspace_policy=policy)
 
     def scan(text: str) -> Verdict:
-        change = changes.between("", text)
-        verdict = _across(change, text, earlier, name, scan_alone)
-        return _fitted(verdict or scan_alone(""), 0, len(text))
+        return verdict_after(text, earlier, name, scan_alone)
 
-    return quarantine.action_of(incoming, incoming.text, scan, policy)
+    return quarantine.decision(incoming, incoming.text, scan, policy)
+
+
+def verdict_after(text: str, earlier: str, name: str, scan: changes.Scan) -> Verdict:
+    """Return the verdict on a text after another, held where both make an attack."""
+    pair, seam = next(changes.pairs(changes.between("", text), text, earlier))
+    verdict = changes.judge(pair, scan, name)
+    if verdict.is_held and changes.is_joint(pair, verdict, seam, scan):
+        return _fitted(verdict, 0, len(text))
+    return changes.clean(verdict)
 
 
 def _with_neighbours(
@@ -83,7 +93,7 @@ def _across(
     """Return the verdict on an attack that lies in both texts, None without one."""
     for pair, seam in changes.pairs(change, final, neighbour):
         verdict = changes.judge(pair, scan, name)
-        if verdict.is_held and any(f.start < seam < f.end for f in verdict.findings):
+        if verdict.is_held and changes.is_joint(pair, verdict, seam, scan):
             return verdict
     return None
 

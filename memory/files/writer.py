@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from memory import scanner
 from memory.files import (
-    clearances,
     commit,
     paths,
     quarantine,
@@ -24,7 +23,7 @@ from memory.files import (
 )
 from memory.files.paths import Owner
 from memory.files.quarantine import HeldForReview, Incoming, WriteRefused
-from memory.files.redaction import Standard
+from memory.files.redaction import Neighbour, Standard
 from memory.models import MemoryFile, MemoryVersion
 from memory.ports import subject_linker
 from memory.rules import entries, errors, tiers, validation
@@ -168,9 +167,7 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         raise WriteRefused(
             why=gettext("this writer is blocked until an operator lifts it.")
         )
-    if clearances.is_cleared(request.owner.workspace_id, request.text):
-        return final
-    judgement = write_check.judge(incoming, current, final)
+    judgement = write_check.judge_write(incoming, current, final)
     if judgement.action == "allow":
         return final
     if judgement.action == "block":
@@ -180,18 +177,32 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
             request.text,
             scanner.spans(judgement.verdict.findings),
             Standard.of(incoming),
-            before=preceding_text(request, current),
+            neighbour=neighbour_of(request, current),
             is_reviewed=False,
         )
-        if remainder.is_clean:
-            return resulting_text(current, replace(request, text=remainder.text))
+        rest = replace(incoming, text=remainder.text)
+        final = resulting_text(current, replace(request, text=rest.text))
+        if remainder.is_clean and _passes(rest, current, final):
+            return final
     held_file = quarantine.hold(incoming, judgement, by=by)
     raise HeldForReview(held_id=held_file.id, why=gettext(judgement.why))
+
+
+def _passes(rest: Incoming, current: str, final: str) -> bool:
+    """Judge a rest with the files beside it, which what holds for itself was not."""
+    return write_check.judge_write(rest, current, final).action == "allow"
 
 
 def preceding_text(request: Request, current: str) -> str:
     """Return the text that a new one goes below."""
     return resulting_text(current, replace(request, text=""))
+
+
+def neighbour_of(request: Request, current: str) -> Neighbour:
+    """Return the text that a new one goes below, or that it takes the place of."""
+    if request.mode is WriteMode.REPLACE:
+        return Neighbour(replaced=current)
+    return Neighbour(before=preceding_text(request, current))
 
 
 # ── Writing ──────────────────────────────────────────────────────────────────

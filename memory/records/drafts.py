@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 from memory import scanner
 from memory.files import quarantine, redaction, scan_context, write_check
@@ -29,6 +30,7 @@ from memory.rules import entries, errors, scopes
 from memory.rules.permissions import Actor
 from memory.rules.scopes import Scope as Scope
 from memory.rules.translation import gettext
+from memory.scanner import changes
 from memory.scanner.provenance import Writer
 from memory.stored_files.store import digest
 
@@ -139,6 +141,18 @@ def check(draft: Draft) -> None:
     _check_metadata(draft.metadata)
 
 
+class Tail(NamedTuple):
+    """The end of what a conversation's drafts say, and the name of the last one."""
+
+    text: str = ""
+    name: str = ""
+
+    def with_draft(self, draft: Draft) -> Tail:
+        """Return the end after another draft, as far as findings add up."""
+        text = f"{self.text}\n{draft.content}"[-changes.REACH :]
+        return Tail(text, RecordPlace(draft.external_id[:64]).label)
+
+
 # ── The gate ─────────────────────────────────────────────────────────────────
 class Gate:
     """The scanner's gate for one writer's drafts; policy and blocks are read once."""
@@ -147,30 +161,30 @@ class Gate:
         self._source, self._by = source, by
         self._policies: dict[str, Policy] = {}
         self._blocked: dict[str | None, bool] = {}
-        self._last: Draft | None = None
+        self._tails: dict[str, Tail] = {}
 
     def admit(self, draft: Draft, record_id: str = "", present: str = "") -> Draft:
         """Return the draft, perhaps redacted, or raise Held or Refused.
 
-        ``present`` is what the record says now; a new one is judged with the draft
-        that this gate let in before it, when both are of one conversation.
+        ``present`` is what the record says now; a new one is judged with the drafts
+        of its conversation that this gate let in before it.
         """
-        self._last, last = None, self._last
-        self._last = self._admit(draft, record_id, present, last)
-        return self._last
+        conversation = _conversation(draft)
+        tail = self._tails.get(conversation, Tail())
+        admitted = self._admit(draft, record_id, present, tail)
+        self._tails[conversation] = tail.with_draft(admitted)
+        return admitted
 
-    def _admit(
-        self, draft: Draft, record_id: str, present: str, last: Draft | None
-    ) -> Draft:
+    def _admit(self, draft: Draft, record_id: str, present: str, tail: Tail) -> Draft:
         if draft.owner is None:
-            self._require_clean(draft.content)
+            self._require_clean(draft.content, tail)
             return draft
         incoming = self._incoming(draft, draft.owner)
         if self._is_blocked(incoming):
             raise WriteRefused(
                 why=gettext("this writer is blocked until an operator lifts it.")
             )
-        judgement = self._judge(draft, incoming, present, last)
+        judgement = self._judge(draft, incoming, present, tail)
         if judgement.action == "allow":
             return draft
         if judgement.action == "block":
@@ -178,9 +192,13 @@ class Gate:
         if judgement.action == "redact":
             spans = scanner.spans(judgement.verdict.findings)
             by = Standard.of(incoming, self._policy(incoming.owner.workspace_id))
-            remainder = redaction.of(incoming.text, spans, by, is_reviewed=False)
-            if remainder.is_clean:
-                return replace(draft, content=remainder.text)
+            neighbour = redaction.Neighbour(replaced=present)
+            remainder = redaction.of(
+                incoming.text, spans, by, neighbour=neighbour, is_reviewed=False
+            )
+            rest = replace(draft, content=remainder.text)
+            if remainder.is_clean and self._passes(rest, incoming, present, tail):
+                return rest
         held_file = quarantine.hold(incoming, judgement, by=self._by)
         if not record_id:
             # A release is a person's act: whose conversation it was is known only here.
@@ -189,10 +207,12 @@ class Gate:
         _keep_draft(held_file, draft, record_id, self._source)
         raise HeldForReview(held_id=held_file.id, why=gettext(judgement.why))
 
-    def _require_clean(self, content: str) -> None:
+    def _require_clean(self, content: str, tail: Tail) -> None:
         """Refuse a text of the workspace itself that nobody could review."""
         writer = scan_context.writer_of(self._by, None)
-        if scanner.scan(content, source=self._source, writer=writer).is_held:
+        scan = partial(scanner.scan, source=self._source, writer=writer)
+        after = write_check.verdict_after(content, tail.text, tail.name, scan)
+        if scan(content).is_held or after.is_held:
             reason = gettext("name a crew or an agent: only theirs can be reviewed.")
             raise WriteRefused(why=reason)
 
@@ -223,33 +243,35 @@ class Gate:
             return Writer.USER.value
         return scan_context.writer_of(self._by, owner.agent_id)
 
+    def _passes(
+        self, draft: Draft, incoming: Incoming, present: str, tail: Tail
+    ) -> bool:
+        rest = replace(incoming, text=draft.content)
+        return self._judge(draft, rest, present, tail).action == "allow"
+
     def _judge(
-        self, draft: Draft, incoming: Incoming, present: str, last: Draft | None
+        self, draft: Draft, incoming: Incoming, present: str, tail: Tail
     ) -> Judgement:
         """Scan the content; suspicious metadata is refused, it cannot be released."""
         policy = self._policy(incoming.owner.workspace_id)
         leaves = "\n".join(entries.leaves(draft.metadata))
         if leaves.strip():
-            metadata_judgement = quarantine.judge(incoming, leaves, policy)
+            metadata_judgement = quarantine.judge_alone(incoming, leaves, policy)
             if metadata_judgement.action != "allow":
                 reason = gettext(
                     "the metadata holds text that the scanner does not let pass."
                 )
                 raise WriteRefused(why=reason)
-        judgement = write_check.judge(incoming, present, draft.content, policy)
-        if judgement.action == "allow" and last is not None and _follows(draft, last):
-            name = RecordPlace(last.external_id[:64]).label
-            return write_check.judge_after(incoming, last.content, name, policy)
+        judgement = write_check.judge_write(incoming, present, draft.content, policy)
+        if judgement.action == "allow" and tail.text:
+            return write_check.judge_after(incoming, tail.text, tail.name, policy)
         return judgement
 
 
-def _follows(draft: Draft, last: Draft) -> bool:
-    """Whether two drafts are of one conversation, so that they are read together."""
-    return (draft.owner, draft.scope, draft.session_id) == (
-        last.owner,
-        last.scope,
-        last.session_id,
-    )
+def _conversation(draft: Draft) -> str:
+    """Return what drafts share that are read together."""
+    owner_id = draft.owner.id if draft.owner else ""
+    return entries.canonical([owner_id, draft.scope.as_map(), draft.session_id])
 
 
 def gate(

@@ -52,7 +52,7 @@ def remainder(
 
     Whole sentences and lines are taken out, so the parts are wider than ``choice``.
     """
-    text, ahead = text_of(case), ""
+    text = text_of(case)
     finding_spans = [
         scanner.Span(finding["start"], finding["end"], str(finding["family"]))
         for finding in case.findings
@@ -63,15 +63,21 @@ def remainder(
     if not spans or not is_inside:
         detail = gettext("redactions are spans of the held text: 0 ≤ start < end.")
         raise errors.Invalid(detail, code="bad_redactions")
-    if is_file(case):
-        write_request = request(case, "")
-        ahead = writer.preceding_text(
-            write_request, writer.current_text(write_request.owner, write_request.place)
-        )
     policy = quarantine.policy(case.workspace_id)
     writer_kind = scan_context.context_of(case).writer
     by = redaction.Standard(case.source, case.tier, policy, writer_kind)
-    return redaction.of(text, spans, by, findings=finding_spans, before=ahead)
+    return redaction.of(
+        text, spans, by, findings=finding_spans, neighbour=_neighbour_of(case)
+    )
+
+
+def _neighbour_of(case: HeldFile) -> redaction.Neighbour:
+    releaser = quarantine.RELEASERS.get(case.tier)
+    if releaser is not None:
+        return redaction.Neighbour(replaced=releaser.current(case))
+    write_request = request(case, "")
+    current = writer.current_text(write_request.owner, write_request.place)
+    return writer.neighbour_of(write_request, current)
 
 
 def edges(remainder: redaction.Remainder) -> list[tuple[int, int]]:

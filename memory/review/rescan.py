@@ -2,18 +2,20 @@
 
 A replay counts the stored texts whose verdict would change, with samples; it changes
 nothing. A rescan removes a file's text from disk when the current rules hold it: the
-newest version that passes is restored and the removed text waits for review. Both are
-bounded and report where they stopped.
+newest version that passes is restored, with the lines that people wrote since, and the
+removed text waits for review. Both judge each line of a file as written by whoever
+brought it (``origins``), are bounded and report where they stopped.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
-from memory.files import commit, paths, quarantine, versions
+from memory.files import commit, paths, quarantine, scan_context, versions
 from memory.files.quarantine import Incoming, Judgement, Policy
 from memory.models import (
     HeldFile,
@@ -24,11 +26,12 @@ from memory.models import (
     Record,
     RecordStatus,
 )
+from memory.review import origins
+from memory.review.origins import Hand, History
 from memory.rules import errors
 from memory.rules.permissions import Actor
-from memory.rules.tiers import Tier
 from memory.rules.translation import gettext, gettext_noop
-from memory.scanner.provenance import Writer
+from memory.scanner import Finding
 from memory.stored_files.store import RootLost
 
 BUDGET_SECONDS: Final = 6.0
@@ -41,13 +44,15 @@ BATCH: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One stored text for a replay; ``kind`` is translated where it is shown."""
+    """One stored text for a replay; ``kind`` is translated where it is judged_text.
+
+    ``held_by`` returns the findings that hold it, None when it passes.
+    """
 
     kind: str
     name: str
     text: str
-    source: str
-    tier: str
+    held_by: Callable[[Policy], tuple[Finding, ...] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +112,18 @@ def _current(file: MemoryFile) -> tuple[MemoryVersion, str] | None:
     version = versions.latest(file)
     if version is None or not version.sha256:
         return None
-    try:
-        return version, versions.read(version).decode("utf-8", "replace")
-    except RootLost:
-        raise
-    except errors.AppError:
-        return None
+    text = origins.text_of(version)
+    return None if text is None else (version, text)
+
+
+def _scan(
+    text: str, source: str, tier: str, hand: str | None = None
+) -> Callable[[Policy], tuple[Finding, ...] | None]:
+    def held_by(policy: Policy) -> tuple[Finding, ...] | None:
+        verdict = policy.scan(text, source=source, tier=tier, writer=hand)
+        return verdict.findings if verdict.is_held else None
+
+    return held_by
 
 
 def _files(workspace_id: str) -> Iterator[Stored]:
@@ -121,9 +132,8 @@ def _files(workspace_id: str) -> Iterator[Stored]:
         current = _current(file)
         if current:
             version, text = current
-            yield Stored(
-                gettext_noop("memory file"), file.path, text, version.source, file.tier
-            )
+            held_by = partial(History.of(file).held_by, version, text)
+            yield Stored(gettext_noop("memory file"), file.path, text, held_by)
 
 
 def _journal(workspace_id: str) -> Iterator[Stored]:
@@ -131,21 +141,25 @@ def _journal(workspace_id: str) -> Iterator[Stored]:
     rows = rows.filter(agent_id__isnull=False, erased_at__isnull=True)
     for row in rows.order_by("-seq")[:JOURNAL_LIMIT]:
         kind = gettext_noop("journal summary")
-        yield Stored(kind, row.id, row.summary, "prompt", "journal")
+        held_by = _scan(row.summary, "prompt", "journal")
+        yield Stored(kind, row.id, row.summary, held_by)
 
 
 def _records(workspace_id: str) -> Iterator[Stored]:
     rows = Record.objects.filter(workspace_id=workspace_id)
     current = rows.filter(status=RecordStatus.CURRENT).order_by("-pk")
     for row in current[:RECORDS_LIMIT]:
-        yield Stored(gettext_noop("record"), row.id, row.content, "tool", "record")
+        held_by = _scan(row.content, "tool", "record")
+        yield Stored(gettext_noop("record"), row.id, row.content, held_by)
 
 
 def _held_texts(workspace_id: str) -> Iterator[Stored]:
     rows = HeldFile.objects.filter(workspace_id=workspace_id, state=HeldState.HELD)
     for row in rows.order_by("-risk")[:HELD_LIMIT]:
         text = bytes(row.body).decode("utf-8", "replace")
-        yield Stored(gettext_noop("waiting text"), row.id, text, row.source, row.tier)
+        hand = scan_context.context_of(row).writer
+        held_by = _scan(text, row.source, row.tier, hand)
+        yield Stored(gettext_noop("waiting text"), row.id, text, held_by)
 
 
 # ── Replay ───────────────────────────────────────────────────────────────────
@@ -170,24 +184,20 @@ def replay(
 
 
 def _count(stored: Stored, tally: Tally, now: Policy, then: Policy) -> None:
-    before, after = (
-        policy.scan(stored.text, source=stored.source, tier=stored.tier)
-        for policy in (now, then)
-    )
+    before, after = stored.held_by(now), stored.held_by(then)
+    held_before, is_held = before is not None, after is not None
     tally.seen += 1
-    tally.held_now += before.is_held
-    tally.held_then += after.is_held
-    if before.is_held == after.is_held:
+    tally.held_now += held_before
+    tally.held_then += is_held
+    if held_before == is_held:
         return
-    tally.newly_held += after.is_held
-    tally.newly_passed += before.is_held
+    tally.newly_held += is_held
+    tally.newly_passed += held_before
     if len(tally.samples) < SAMPLES_PER_KIND:
-        findings = (after if after.is_held else before).findings
+        findings = after or before
         why = max(findings, key=lambda f: f.weight).why if findings else ""
         words = (
-            gettext("would be held: {why}")
-            if after.is_held
-            else gettext("would pass: {why}")
+            gettext("would be held: {why}") if is_held else gettext("would pass: {why}")
         )
         line = " ".join(stored.text.split())[:160]
         tally.samples.append(
@@ -251,63 +261,67 @@ def _rescan_file(file: MemoryFile, by: Actor) -> HeldFile | None:
         if current is None:
             return None
         version, text = current
-        incoming, judgement = _judge(file, version, text)
-        if judgement.action == "allow":
+        history = History.of(file)
+        reason = _judge(history, version, text)
+        if reason is None:
             return None
+        incoming, judgement = reason
         case = quarantine.hold(incoming, judgement, by=by)
-        _restore_newest_clean(file, version, by)
+        _restore_clean(history, version, text, by)
         return case
 
 
 def _judge(
-    file: MemoryFile, version: MemoryVersion, text: str
-) -> tuple[Incoming, Judgement]:
-    """Scan a version, leaving out what a person released into its file."""
+    history: History, version: MemoryVersion, text: str
+) -> tuple[Incoming, Judgement] | None:
+    """Return what holds a text whose lines are a version's, None when it passes."""
+    policy = quarantine.policy(history.file.workspace_id)
+    judged_text = history.text_to_judge(text)
+    for hand, scan in history.scans(version, judged_text, policy):
+        incoming = _incoming(history.file, version, text, hand)
+        judgement = quarantine.decision(incoming, judged_text, scan, policy)
+        if judgement.action != "allow":
+            return incoming, judgement
+    return None
+
+
+def _incoming(
+    file: MemoryFile, version: MemoryVersion, text: str, hand: Hand
+) -> Incoming:
     before = version.parent
-    incoming = Incoming(
+    return Incoming(
         owner=paths.owner_of(file),
         place=paths.place_of(file),
         text=text,
         mode="replace",
-        source=version.source,
+        source=version.source if hand == origins.UNTRACED else hand.source,
         written_by=version.written_by,
         base_sha256=before.sha256 if before else "",
-        writer=_writer(file, version),
+        writer=hand.writer,
     )
-    released = HeldFile.objects.filter(
-        workspace_id=file.workspace_id,
-        crew_id=file.crew_id,
-        agent_id=file.agent_id,
-        label=file.label,
-        state=HeldState.RELEASED,
-    )
-    for body in released.values_list("body", flat=True):
-        text = text.replace(bytes(body).decode("utf-8", "replace"), "\n")
-    return incoming, quarantine.judge(incoming, text)
 
 
-def _writer(file: MemoryFile, version: MemoryVersion) -> str:
-    """Return whose hand a version was, as far as its file and source say."""
-    if file.tier == Tier.LEARNED or version.source == "restore":
-        # People approve what is learned, and people put versions back.
-        return Writer.OPERATOR.value
-    if version.source == "disk":
-        return Writer.UNKNOWN.value
-    return Writer.OWN.value if file.agent_id else Writer.TEAMMATE.value
+def _restore_clean(history: History, bad: MemoryVersion, text: str, by: Actor) -> None:
+    """Restore the newest version that passes, with what people wrote since.
 
-
-def _restore_newest_clean(file: MemoryFile, bad: MemoryVersion, by: Actor) -> None:
-    """Restore the newest version that passes the scanner, else remove the file."""
+    Where no version passes, what people wrote stays; without any the file is removed.
+    """
     note = f"version {bad.number} held by a rescan"
-    for old in versions.log(file):
-        if not old.sha256 or old.sha256 == bad.sha256:
+    data = next(_clean_texts(history, bad, text), None)
+    good = versions.begin(history.file, data, by=by, source="rescan", note=note)
+    commit.put(history.file, good, data)
+
+
+def _clean_texts(history: History, bad: MemoryVersion, text: str) -> Iterator[bytes]:
+    by_agents = history.lines_of_agents(bad, history.text_to_judge(text))
+    for old in versions.log(history.file):
+        earlier = origins.text_of(old)
+        if earlier is None or not old.sha256:
             continue
-        data = versions.read(old)
-        text = data.decode("utf-8", "replace")
-        _, judgement = _judge(file, old, text)
-        if judgement.action == "allow":
-            good = versions.begin(file, data, by=by, source="rescan", note=note)
-            commit.put(file, good, data)
-            return
-    removal = versions.begin(file, None, by=by, source="rescan", note=note)
-    commit.put(file, removal, None)
+        rest = origins.with_people(text, by_agents, earlier)
+        lines_of = old if rest == earlier else bad
+        if rest != text and _judge(history, lines_of, rest) is None:
+            yield rest.encode()
+    rest = "".join(origins.without(text, by_agents))
+    if rest.strip() and _judge(history, bad, rest) is None:
+        yield rest.encode()

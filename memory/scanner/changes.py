@@ -1,9 +1,9 @@
-"""A write judged with the kept text that it touches, so that splitting hides nothing.
+"""A write judged with the kept text that it touches: half an attack may be there.
 
-An instruction of which a file holds the first half is found when the second arrives.
-Only what is new is held: a finding that lies wholly in kept text was judged when that
-came in. The kept text is read for some hundred characters on either side, so the cost
-does not grow with the file.
+An instruction of which a file holds the first half is found when the second arrives, as
+far as findings add up. Only what is new is held, and kept text that is held by itself
+holds nothing beside it. The kept text is read for ``REACH`` characters on either side,
+so the cost does not grow with the file.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from memory.scanner import scoring
 from memory.scanner.engine import MAX_FINDINGS
 from memory.scanner.model import Finding, Level, Verdict
-from memory.scanner.scoring import Scored, Thresholds
+from memory.scanner.scoring import Scored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     Scan = Callable[[str], Verdict]
 
@@ -140,21 +140,39 @@ def _touching(
     return [finding for finding in findings if touches(finding)]
 
 
-def _heavier(change: Change, after: Verdict, earlier: Verdict) -> list[Finding]:
-    """Return findings of the kept text that weigh more for what the write removed.
-
-    "Never" before an order, for one.
-    """
+def _weights(text: str, verdict: Verdict) -> dict[tuple[str, str], float]:
     weights: dict[tuple[str, str], float] = {}
-    for finding in earlier.findings:
-        key = finding.rule, change.earlier[finding.start : finding.end]
+    for finding in verdict.findings:
+        key = finding.rule, text[finding.start : finding.end]
         weights[key] = max(weights.get(key, 0.0), finding.weight)
+    return weights
+
+
+def _heavier(
+    text: str, verdict: Verdict, before: Mapping[tuple[str, str], float]
+) -> list[Finding]:
+    """Return findings of a text that weigh more than they did before.
+
+    What a write removed may be "never" before an order, for one.
+    """
     return [
         finding
-        for finding in after.findings
+        for finding in verdict.findings
         if finding.weight
-        > weights.get((finding.rule, change.text[finding.start : finding.end]), 0.0)
+        > before.get((finding.rule, text[finding.start : finding.end]), 0.0)
     ]
+
+
+def is_joint(change: Change, verdict: Verdict, seam: int, scan: Scan) -> bool:
+    """Whether an attack lies in the texts on both sides of a place, not in each."""
+    if any(finding.start < seam < finding.end for finding in verdict.findings):
+        return True
+    place = seam - change.start
+    apart: dict[tuple[str, str], float] = {}
+    for side in (change.text[:place], change.text[place:]):
+        apart |= _weights(side, scan(side))
+    local = tuple(_shift(finding, -change.start) for finding in verdict.findings)
+    return bool(_heavier(change.text, replace(verdict, findings=local), apart))
 
 
 def _shift(finding: Finding, by: int) -> Finding:
@@ -178,12 +196,17 @@ def judge(change: Change, scan: Scan, name: str = "") -> Verdict:
     if verdict.is_held:
         verdict, fresh = _weighed(change, scan, verdict, fresh)
     if not fresh:
-        level = Level.CLEAN.value
-        return replace(verdict, verdict=level, score=0.0, risk=0.0, findings=())
+        return clean(verdict)
     if verdict.is_held and name:
         fresh = _with_name(change, verdict, fresh, name)
     places = (_shift(finding, change.start) for finding in fresh)
     return replace(verdict, findings=tuple(places))
+
+
+def clean(verdict: Verdict) -> Verdict:
+    """Return a verdict of the same context that says nothing against a text."""
+    level = Level.CLEAN.value
+    return replace(verdict, verdict=level, score=0.0, risk=0.0, findings=())
 
 
 def _weighed(
@@ -192,26 +215,41 @@ def _weighed(
     """Take out what the kept text is held for by itself: a person let that in."""
     earlier = scan(change.earlier)
     # The word that decides may stand outside of what a finding shows.
-    touched = set(fresh)
-    fresh += [f for f in _heavier(change, verdict, earlier) if f not in touched]
+    known, before = set(fresh), _weights(change.earlier, earlier)
+    heavier = _heavier(change.text, verdict, before)
+    fresh += [finding for finding in heavier if finding not in known]
     if not earlier.is_held:
         # Nothing was held before, so what was written or taken out made it so.
         return verdict, fresh or list(verdict.findings)
-    points = _points(fresh)
-    level = scoring.level(points, fresh, _limits(verdict))
+    together = fresh + _pieces(change.text, verdict, fresh)
+    points = _points(together)
+    level = scoring.level(points, together, scoring.limits(verdict.context))
     return replace(verdict, verdict=level.value, score=points), fresh
+
+
+def _pieces(text: str, verdict: Verdict, fresh: Sequence[Finding]) -> list[Finding]:
+    """Return the kept findings that are not held by themselves.
+
+    Without the heaviest lines, as many as hold: to the others a write may add.
+    """
+    lines: dict[int, list[Finding]] = {}
+    for finding in verdict.findings:
+        if finding not in fresh:
+            lines.setdefault(text.count("\n", 0, finding.start), []).append(finding)
+    lightest_first = sorted(lines.values(), key=_points)
+    limits = scoring.limits(verdict.context)
+    while lightest_first:
+        rest = [finding for line in lightest_first for finding in line]
+        if scoring.level(_points(rest), rest, limits) is not Level.HELD:
+            return rest
+        lightest_first.pop()
+    return []
 
 
 def _points(findings: Sequence[Finding]) -> float:
     """Return the score of some of a text's findings."""
     scored = [Scored(finding, finding.is_mention) for finding in findings]
     return scoring.score(scored)
-
-
-def _limits(verdict: Verdict) -> Thresholds:
-    if verdict.context is None:
-        return scoring.thresholds(None, None)
-    return scoring.limits(verdict.context)
 
 
 def _with_name(
@@ -221,7 +259,7 @@ def _with_name(
     first = len(change.before)
     last = first + len(change.added)
     inside = [f for f in fresh if first <= f.start and f.end <= last]
-    level = scoring.level(_points(inside), inside, _limits(verdict))
+    level = scoring.level(_points(inside), inside, scoring.limits(verdict.context))
     if level is Level.HELD:
         return fresh
     return [replace(finding, completes=name) for finding in fresh]

@@ -82,7 +82,7 @@ class Verdict:
     risk: float
     findings: tuple[Finding, ...]
     rules_version: str
-    context: Context | None = None
+    context: Context
 
     @property
     def is_held(self) -> bool:

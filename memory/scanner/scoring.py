@@ -5,7 +5,6 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.scanner import provenance
 from memory.scanner.model import Family, Finding, Level, Mode, Rule
 from memory.scanner.provenance import HELD_FROM as HELD_FROM
 from memory.scanner.provenance import SUSPICIOUS_FROM as SUSPICIOUS_FROM
@@ -38,13 +37,6 @@ class Thresholds(NamedTuple):
 def is_judged(rule: Rule, context: Context) -> bool:
     """Whether a rule counts: what operators decide, no policy holds for a person."""
     return rule.family is not Family.POLICY or context.judges_policy
-
-
-def thresholds(
-    source: str | None, tier: str | None, writer: str | None = None
-) -> Thresholds:
-    """The two thresholds for a source, a tier and a writer."""
-    return limits(provenance.context(source, tier, writer))
 
 
 def limits(context: Context) -> Thresholds:

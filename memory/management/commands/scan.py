@@ -41,7 +41,7 @@ def answer(verdict: Verdict, *, has_context: bool = True) -> dict[str, Any]:
             for finding in verdict.findings
         ],
     }
-    if has_context and verdict.context is not None:
+    if has_context:
         document["context"] = verdict.context.as_map()
     return document
 

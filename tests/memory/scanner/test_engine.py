@@ -7,7 +7,7 @@ import base64
 import pytest
 
 from memory import scanner
-from memory.scanner import engine, head, scoring
+from memory.scanner import engine, head, provenance, scoring
 from memory.scanner.model import Finding, Level, Mode
 from memory.scanner.similarity import SAME_FROM
 
@@ -81,7 +81,7 @@ def test_a_blocking_rule_holds_from_suspicion_on_and_no_earlier(
     mode: Mode, weight: float, level: Level
 ) -> None:
     finding = Finding("a", "override", "high", weight, 0, 5, None, "why", mode)
-    limits = scoring.thresholds(None, None)
+    limits = scoring.limits(provenance.context(None))
     assert scoring.level(0.0, [finding], limits) is level
 
 

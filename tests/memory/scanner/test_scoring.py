@@ -8,7 +8,7 @@ import pytest
 
 from memory import scanner
 from memory.rules.tiers import Tier
-from memory.scanner import registry, scoring
+from memory.scanner import provenance, registry, scoring
 from memory.scanner.model import Finding, Level, Mode
 from memory.scanner.scoring import HELD_FROM, WINDOW, Scored, Thresholds
 from tests.effort import effort
@@ -20,6 +20,10 @@ def scored(
     """Return one finding of a rule, with its weight and its place."""
     item = Finding(rule, "override", "high", weight, start, end, None, "why")
     return Scored(item, mention)
+
+
+def thresholds(source: str | None, tier: str | None = None) -> Thresholds:
+    return scoring.limits(provenance.context(source, tier))
 
 
 # ── The window ───────────────────────────────────────────────────────────────
@@ -91,9 +95,9 @@ def test_findings_within_a_long_one_cost_no_more_than_others() -> None:
 # ── Thresholds ───────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("source", [None, "web", "tool", "import", "operator"])
 def test_what_a_crew_reads_at_boot_is_held_earlier(source: str | None) -> None:
-    plain = scoring.thresholds(source, None)
+    plain = thresholds(source)
     for tier in Tier:
-        limits = scoring.thresholds(source, tier.value)
+        limits = thresholds(source, tier.value)
         strict = tier in (Tier.CREW, Tier.PERSONA, Tier.PINS)
         gap = 0.04 if strict else 0.0
         assert limits.held == pytest.approx(plain.held - gap), tier
@@ -101,12 +105,12 @@ def test_what_a_crew_reads_at_boot_is_held_earlier(source: str | None) -> None:
 
 
 def test_the_thresholds_are_the_documented_ones_and_hold_at_their_edge() -> None:
-    assert scoring.thresholds(None, None) == Thresholds(0.4, 0.72)
-    assert scoring.thresholds("web", None) == Thresholds(0.35, 0.65)
-    assert scoring.thresholds("tool", None) == Thresholds(0.35, 0.68)
-    assert scoring.thresholds("import", None) == Thresholds(0.35, 0.68)
-    assert scoring.thresholds("operator", None) == Thresholds(0.5, 0.82)
-    limits = scoring.thresholds(None, None)
+    assert thresholds(None) == Thresholds(0.4, 0.72)
+    assert thresholds("web") == Thresholds(0.35, 0.65)
+    assert thresholds("tool") == Thresholds(0.35, 0.68)
+    assert thresholds("import") == Thresholds(0.35, 0.68)
+    assert thresholds("operator") == Thresholds(0.5, 0.82)
+    limits = thresholds(None)
     assert scoring.level(HELD_FROM, [], limits) is Level.HELD
     assert scoring.level(HELD_FROM - 0.0001, [], limits) is Level.SUSPICIOUS
     assert scoring.level(0.4, [], limits) is Level.SUSPICIOUS
@@ -117,7 +121,7 @@ def test_a_rule_that_is_only_observed_marks_and_never_holds() -> None:
     observed = Finding("a", "override", "high", 0.95, 0, 5, None, "why", Mode.OBSERVE)
     points = scoring.score([Scored(observed, False)])
     assert points == 0.0
-    limits = scoring.thresholds(None, None)
+    limits = thresholds(None)
     assert scoring.level(points, [observed], limits) is Level.SUSPICIOUS
 
 
