@@ -55,7 +55,14 @@ def fold_char(char: str) -> str:
         if first <= code <= last:
             return chr(97 + code - first)
     compatible = unicodedata.normalize("NFKC", char).lower()
+    if len(compatible) > 1 and _is_sign(char) and compatible.isalpha():
+        return " "
     return "".join(_base(part) for part in compatible)
+
+
+def _is_sign(char: str) -> bool:
+    """Whether it stands for a word, as a trade mark, and belongs to none beside it."""
+    return unicodedata.category(char)[0] == "S"
 
 
 def _base(char: str) -> str:

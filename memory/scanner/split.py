@@ -34,7 +34,7 @@ _EMPHASIS = re.compile(r"[*_~`]{1,3}(?=\w)|(?<=\w)[*_~`]{1,3}")
 _HYPHENATED = re.compile(r"(?<=[a-z])-\n[ \t>#*/]{0,8}(?=[a-z])")
 # What ends a sentence, a line or a cell: between single words it splits them.
 _END = re.compile(
-    r"\s{0,4}(?:[|.;!?\u0964\0\n]|={3,8}|-{3,8})(?:[^\w']{0,8}\n)?[^\w']{0,8}"
+    r"\s{0,4}(?:[|.;!?\u0964\u3002\u061f\0\n]|={3,8}|-{3,8})(?:[^\w']{0,8}\n)?[^\w']{0,8}"
     r"(?:\d{1,2}[.)] )?"
 )
 # Atomic, or a run that ends too soon would be tried again in each of its ways.
