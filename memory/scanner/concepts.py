@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from memory.scanner.word_forms import Part, Phrase
 
-_LETTER = rf"(?:[^\W_{UNSPACED}]|[{INDIC}])"
+_LETTER = rf"(?:[^\W_{UNSPACED}]|{INDIC})"
 _WORD = rf"{_LETTER}+(?:['-]{_LETTER}+)*"
 # Words, addresses, numbers of accounts, names in code, and signs that open a clause.
 _SHAPES = {

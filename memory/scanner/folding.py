@@ -25,16 +25,20 @@ _VARIANTS: Final = {
     "\u0901": "\u0902",
 }
 _VOWEL_SIGNS: Final = ((0x300, 0x36F), (0x64B, 0x652), (0x670, 0x670))
+# Each ends a line, as both of the first two together do.
+_LINE_ENDS: Final = "\r\n\v\f\x85\u2028\u2029"
 # Parts that are put together before they are folded, as one of them tells nothing:
-# Korean letters, signs of Japanese and Arabic ones.
+# Korean letters, signs of Japanese and Arabic ones, the end of a line, and what sets
+# the colour in a terminal.
 DECOMPOSED: Final = re.compile(
     "[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?|[\u3046-\u30fd][\u3099\u309a]"
-    "|[\uff66-\uff9d][\uff9e\uff9f]|[\u0627-\u06d5][\u0653-\u0655]"
+    "|[\uff66-\uff9d][\uff9e\uff9f]|[\u0627-\u06d5][\u0653-\u0655]|\r\n"
+    r"|\x1b\[[0-9;?]{0,20}[@-~]"
 )
 # It holds at least one of these.
-DECOMPOSED_SIGNS: Final = frozenset("\u3099\u309a\uff9e\uff9f\u0653\u0654\u0655").union(
-    map(chr, range(0x1161, 0x1176))
-)
+DECOMPOSED_SIGNS: Final = frozenset(
+    "\r\x1b\u3099\u309a\uff9e\uff9f\u0653\u0654\u0655"
+).union(map(chr, range(0x1161, 0x1176)))
 
 
 @lru_cache(maxsize=16384)
@@ -43,13 +47,22 @@ def fold_char(char: str) -> str:
     code = ord(char)
     if invisible.ANY.match(char):
         return ""
+    if char in _LINE_ENDS:
+        return "\n"
     if char in _APOSTROPHES:
         return "'"
     for first, last in _NEGATIVE:
         if first <= code <= last:
             return chr(97 + code - first)
     compatible = unicodedata.normalize("NFKC", char).lower()
+    if len(compatible) > 1 and _is_sign(char) and compatible.isalpha():
+        return " "
     return "".join(_base(part) for part in compatible)
+
+
+def _is_sign(char: str) -> bool:
+    """Whether it stands for a word, as a trade mark, and belongs to none beside it."""
+    return unicodedata.category(char)[0] == "S"
 
 
 def _base(char: str) -> str:
@@ -66,11 +79,14 @@ def _base(char: str) -> str:
 
 def folded(text: str) -> str:
     """The folded form of a text, without offsets."""
-    if text.isascii():
+    if text.isascii() and not invisible.controls(text):
         return text.lower()
     return "".join(map(fold_char, DECOMPOSED.sub(composed, text)))
 
 
 def composed(match: re.Match[str]) -> str:
-    """The one character for the parts that were matched."""
-    return unicodedata.normalize("NFKC", match.group())
+    """The one character for the parts that were matched; none for a colour."""
+    parts = match.group()
+    if parts[0] == "\x1b":
+        return ""
+    return "\n" if parts == "\r\n" else unicodedata.normalize("NFKC", parts)

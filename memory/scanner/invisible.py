@@ -21,7 +21,19 @@ BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c
 SOFT_HYPHEN = "\u00ad"
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _TAGS = "\U000e0000-\U000e007f"
-ANY = re.compile(f"[{ZERO_WIDTH}{FILLERS}{BIDI}{SOFT_HYPHEN}{_SELECTORS}{_TAGS}]")
+# Programs leave out what these stand for, or never show it: variants of Mongolian
+# letters, deprecated and reserved formats, notes between lines, marks of music.
+_UNSHOWN = (
+    "\u17b4\u17b5\u180b-\u180f\u2065\u206a-\u206f\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0080-\U000e00ff"
+)
+# All but blanks; a NUL ends a sentence.
+_ASCII_CONTROLS = "\x01-\x08\x0e-\x1b\x7f"
+_CONTROLS = f"{_ASCII_CONTROLS}\x80-\x84\x86-\x9f"
+_NO_CONTROL = re.sub(f"[{_ASCII_CONTROLS}\v-\r]".encode(), b"", bytes(range(256)))
+ANY = re.compile(
+    f"[{ZERO_WIDTH}{FILLERS}{BIDI}{SOFT_HYPHEN}{_SELECTORS}{_TAGS}{_UNSHOWN}{_CONTROLS}]"
+)
 RUN = re.compile(f"{ANY.pattern}+")
 _FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e007a]{1,6}\U000e007f")
 _TAG_RUN = re.compile(f"[{_TAGS}]+")
@@ -43,7 +55,15 @@ class Channel(NamedTuple):
 
 
 def has_any(text: str) -> bool:
-    return ANY.search(beyond_ascii(text)) is not None
+    return any(ANY.match(char) for char in controls(text)) or (
+        ANY.search(beyond_ascii(text)) is not None
+    )
+
+
+def controls(text: str) -> set[str]:
+    """The control characters of ASCII that the text has, but tabs and line feeds."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    return set(encoded.translate(None, _NO_CONTROL).decode())
 
 
 def channels(text: str) -> list[Channel]:

@@ -45,14 +45,47 @@ _SIMILAR = {
     "y": "\u0443\u03b3\u028f",
     "z": "\u1d22",
 }
+# Letters of Cherokee and of Lisu that pass for a capital one.
+_SIMILAR_CAPITALS = {
+    "a": "\u13aa\ua4ee",
+    "b": "\u13f4\ua4d0",
+    "c": "\u13df\ua4da",
+    "d": "\u13a0\ua4d3",
+    "e": "\u13ac\ua4f0",
+    "f": "\ua4dd",
+    "g": "\u13c0\ua4d6",
+    "h": "\u13bb\ua4e7",
+    "i": "\u13c6\ua4f2",
+    "j": "\u13ab\ua4d9",
+    "k": "\u13e6\ua4d7",
+    "l": "\u13de\ua4e1",
+    "m": "\u13b7\ua4df",
+    "n": "\ua4e0",
+    "o": "\ua4f3",
+    "p": "\ua4d1",
+    "r": "\ua4e3",
+    "s": "\ua4e2",
+    "t": "\u13a2\ua4d4",
+    "u": "\ua4f4",
+    "v": "\u13d9\ua4e6",
+    "w": "\u13b3\ua4ea",
+    "x": "\ua4eb",
+    "y": "\u13a9\ua4ec",
+    "z": "\u13c3\ua4dc",
+}
+# Words are compared in small letters, which those of Cherokee have as well.
 _LOOKALIKES = {
-    ord(char): letter for letter, chars in _SIMILAR.items() for char in chars
+    ord(char.lower()): letter
+    for letters in (_SIMILAR, _SIMILAR_CAPITALS)
+    for letter, chars in letters.items()
+    for char in chars
 }
 _BORROWED = frozenset(map(chr, _LOOKALIKES))
 _WORD = re.compile(r"[^\W\d_]{3,40}")
 _LATIN = re.compile("[a-z]")
 _LATIN_LETTER = "[A-Za-z\u00c0-\u024f\u1e00-\u1eff]"
 _MIN_WORD, _MIN_WHOLE, _FEW_CHARS = 4, 5, 24
+_ASCII_LINE_ENDS = tuple(b"\v\f\r")
 _REGIONAL = re.compile("[\U0001f1e6-\U0001f1ff](?: ?[\U0001f1e6-\U0001f1ff]){2,}")
 _APART = re.compile("[\U0001f1e6-\U0001f1ff](?: [\U0001f1e6-\U0001f1ff]){3,}")
 
@@ -60,9 +93,10 @@ _APART = re.compile("[\U0001f1e6-\U0001f1ff](?: [\U0001f1e6-\U0001f1ff]){3,}")
 def normalise(view: View) -> View:
     """The folded view, with the same offsets where lengths stay equal."""
     text = view.text
-    if text.isascii():
+    controls = invisible.controls(text)
+    if text.isascii() and not controls:
         return replace(view, text=text.lower())
-    beyond = set(beyond_ascii(text))
+    beyond = controls.union(beyond_ascii(text))
     table = {char: fold_char(char) for char in beyond}
     plain = {ord(char): letter for char, letter in table.items() if len(letter) == 1}
     uneven = _uneven(table)
@@ -95,7 +129,7 @@ def _uneven(table: dict[str, str]) -> str:
 
 def _translate(text: str, table: dict[int, str]) -> str:
     """Replace single characters; few distinct ones are replaced one by one, faster."""
-    if text.isascii():
+    if text.isascii() and not any(code in table for code in _ASCII_LINE_ENDS):
         return text.lower()
     if len(table) > _FEW_CHARS:
         return text.translate(table).lower()

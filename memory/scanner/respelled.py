@@ -155,21 +155,20 @@ def _in_order(view: View, pairs: set[tuple[str, str]]) -> Iterator[View]:
 def _joined_words(view: View, pairs: set[tuple[str, str]]) -> list[Piece]:
     """Pieces that are a known word together, and of which one is no common word."""
     halves = {pair for pair in pairs if "".join(pair) in _whole_words()}
+    # Where words are cut, others are by signs, or in more than two pieces.
+    forms = [_CUT_BY_SIGNS.pattern] if len(halves) >= _MIN_CUT_WORDS else []
     # Two English words may be meant as two; not where others are cut.
     cut_pairs = {pair for pair in halves if not word_lists.COMMON.issuperset(pair)}
     halves = halves if len(cut_pairs) >= _MIN_CUT_WORDS else cut_pairs
-    if not halves:
+    if halves:
+        pairs_in_order = sorted(halves)[:_MAX_WORDS]
+        pattern = "|".join(f"{first}-? {second}" for first, second in pairs_in_order)
+        forms.insert(0, rf"\b(?:{pattern})\b")
+    if not forms:
         return []
-    pattern = "|".join(
-        f"{first}-? {second}" for first, second in sorted(halves)[:_MAX_WORDS]
-    )
-    pattern = rf"\b(?:{pattern})\b"
-    if len(cut_pairs) >= _MIN_CUT_WORDS:
-        # Where words are cut, others are by signs, or in more than two pieces.
-        pattern = f"{pattern}|{_CUT_BY_SIGNS.pattern}"
     return [
         (word, *match.span())
-        for match in re.finditer(pattern, view.text)
+        for match in re.finditer("|".join(forms), view.text)
         if (word := "".join(_WORD.findall(match.group()))) in _ordinary()
     ]
 

@@ -16,7 +16,7 @@ _BREAK = re.compile(
     r"|(?<=\n)(?:[ \t]{0,8}\n|(?=[ \t]{0,8}(?:[-*#|>+]|\d{1,3}[.)]|[a-z]\))))"
     r"|(?<=[\u3002\uff01\uff1f\u061f\u0964|\0])|(?<==)={3,}|(?<=-)-{3,})"
 )
-_PART = rf"[^\W_{CJK}]|[{INDIC}]"
+_PART = rf"[^\W_{CJK}]|{INDIC}"
 _WORD = rf"(?:{_PART})+(?:['-](?:{_PART})+)*"
 LINK_FORM = r"https?://[^\s<>\"'`)\]]{1,300}"
 MAIL_FORM = r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
@@ -51,7 +51,6 @@ _WORD_CODES = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789'-@\0\1\2")
 _ASCII_TABLE = bytes(code if code in _WORD_CODES else 0x20 for code in range(256))
 _LOOSE = (b"--", b"-'", b"'-", b"''", b" -", b" '", b"- ", b"' ")
 _SIGNS_OR_WORDS = re.compile(rf"{_PLAIN_WORDS.pattern}|[{END}{LINK}{FILE}{AT}]")
-_MARKS = re.compile(f"[{INDIC}]")
 
 
 class Encoded(NamedTuple):
@@ -72,7 +71,7 @@ def tokens(text: str) -> list[str]:
     signed = _FILES.sub(f" {FILE} ", _BREAK.sub(f" {END} ", text))
     signed = signed.replace("://", f" {LINK} ").replace("@", f" {AT} ")
     beyond = set(beyond_ascii(signed))
-    if any(char.isalnum() or _MARKS.match(char) for char in beyond):
+    if any(map(str.isalnum, beyond)):
         return _SIGNS_OR_WORDS.findall(signed)
     marked = f" {signed} ".encode("ascii", "replace").translate(_ASCII_TABLE)
     # Hyphens and apostrophes belong to a word only inside it.

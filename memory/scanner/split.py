@@ -25,13 +25,16 @@ KIND = "split"
 _EMPTY = re.compile(
     r"<(?P<tag>[a-z]{1,10})[^<>]{0,60}></(?P=tag)>|<!--[^<>]{0,60}-->|<wbr ?/?>"
 )
+_STYLES = r"[abisu]|em|strong|span|font|mark|small|big|su[bp]|code|del|ins"
+_TAG = rf"</?(?:{_STYLES})\b[^<>]{{0,60}}>"
+_INLINE = re.compile(rf"(?<=[a-z]){_TAG}|{_TAG}(?=[a-z])")
 _CONCATENATED = re.compile(r"[\"']\s{0,4}\+\s{0,4}[\"']")
 _BETWEEN = re.compile(r"(?<=[a-z0-9])[^\w\s'@/:=-]{1,4}(?=[a-z0-9])")
 _EMPHASIS = re.compile(r"[*_~`]{1,3}(?=\w)|(?<=\w)[*_~`]{1,3}")
 _HYPHENATED = re.compile(r"(?<=[a-z])-\n[ \t>#*/]{0,8}(?=[a-z])")
 # What ends a sentence, a line or a cell: between single words it splits them.
 _END = re.compile(
-    r"\s{0,4}(?:[|.;!?\u0964\0\n]|={3,8}|-{3,8})(?:[^\w']{0,8}\n)?[^\w']{0,8}"
+    r"\s{0,4}(?:[|.;!?\u0964\u3002\u061f\0\n]|={3,8}|-{3,8})(?:[^\w']{0,8}\n)?[^\w']{0,8}"
     r"(?:\d{1,2}[.)] )?"
 )
 # Atomic, or a run that ends too soon would be tried again in each of its ways.
@@ -53,8 +56,8 @@ def undo(view: View) -> Iterator[View]:
     text = view.text
     if view.kind == KIND:
         return
-    if "><" in text or "<!--" in text or "<wbr" in text:
-        yield from _without(view, _EMPTY)
+    if "<" in text:
+        yield from _without_tags(view)
     if "+" in text and ('"' in text or "'" in text):
         yield from _without(view, _CONCATENATED)
     if "-\n" in text:
@@ -72,6 +75,14 @@ def undo(view: View) -> Iterator[View]:
         yield from views or _without(view, _BETWEEN, " ")
     if text.count("**") + text.count("__") > max(blanks * _STARS // 2, _STARS):
         yield from _without(view, _EMPHASIS)
+
+
+def _without_tags(view: View) -> Iterator[View]:
+    text = view.text
+    if "><" in text or "<!--" in text or "<wbr" in text:
+        yield from _without(view, _EMPTY)
+    if text.count("</") > _FEW_SPLITS:
+        yield from _without(view, _INLINE)
 
 
 def _without(view: View, pattern: re.Pattern[str], filler: str = "") -> Iterator[View]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import pytest
@@ -65,9 +66,10 @@ def test_a_text_is_folded_character_by_character(first: str, second: str) -> Non
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=127), max_size=40))
-def test_ascii_is_lowered_alone(text: str) -> None:
-    assert folded(text) == text.lower()
-    assert folded(text) == "".join(map(folding.fold_char, text))
+def test_ascii_is_lowered_and_loses_its_control_characters(text: str) -> None:
+    lines = re.sub(r"\r\n|[\r\v\f]", "\n", re.sub(r"\x1b\[[\d;?]*[@-~]", "", text))
+    assert folded(text) == re.sub(r"[\1-\10\16-\33\177]", "", lines).lower()
+    assert folded(text) == "".join(map(folding.fold_char, lines))
 
 
 @given(st.text(alphabet="aeiouéèêüöäçñãőšžíý", max_size=20))

@@ -20,6 +20,10 @@ HIGHEST_RATIO = 80
 LONGEST = 200
 SEEDS = {
     "comment": "<!-- ",
+    "lines_of_windows": "a\r\n",
+    "control": "a\x01",
+    "colour": "a\x1b[31m",
+    "inline": "a</b>",
     "one_a_line": "''''''\n" * 4 + "1\n",
     "planted": "compromised "
     + "only " * 14
