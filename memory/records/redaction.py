@@ -94,6 +94,13 @@ def unsafe_ids(rows: QuerySet[Record], limit: int) -> set[str]:
     return ids
 
 
+def _is_cleared(record: Record) -> bool:
+    """Whether a record whose fingerprint is cleared is so with all its characters."""
+    return not scanner.has_unseen(record.content) or clearances.is_cleared(
+        record.workspace_id, record.content
+    )
+
+
 def _without_clearance(records: Sequence[Record]) -> set[str]:
     """Return the ids of those suspicious records that no person cleared."""
     if not records:
@@ -114,7 +121,7 @@ def _without_clearance(records: Sequence[Record]) -> set[str]:
     unsafe = [
         row
         for row in records
-        if prints[row.id] not in cleared_prints
+        if not (prints[row.id] in cleared_prints and _is_cleared(row))
         and (row.id, digest(row.content.encode())) not in released_texts
     ]
     if unsafe and clearances.has_approved(workspace_id):

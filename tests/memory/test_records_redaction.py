@@ -18,6 +18,7 @@ from memory.records.drafts import Draft, Scope
 from memory.review import decide as review
 from memory.review.decide import Decision
 from memory.rules.permissions import Actor
+from memory.stored_files.store import digest
 from tests.world import ATTACK, World
 
 PROVENANCE = Provenance.AGENT_EXTRACTED
@@ -205,3 +206,30 @@ def test_a_page_never_walks_through_all_that_is_withheld(
         )
         page_contents += [row.content for row in page.rows]
     assert page_contents == [text(n) for n in range(COUNT) if n not in BAD]
+
+
+def test_what_was_cleared_as_it_looks_clears_no_unseen_characters(
+    ada: Actor, world: World
+) -> None:
+    row = records.save(
+        Draft(content="Tide tables.", owner=records.owner_for(ada)),
+        provenance=PROVENANCE,
+        by=ada,
+    ).record
+    with pytest.raises(HeldForReview) as caught:
+        records.save(
+            Draft(content=ATTACK, owner=records.owner_for(ada)),
+            provenance=PROVENANCE,
+            by=ada,
+        )
+    held_file = HeldFile.objects.get(pk=caught.value.fields["held_id"])
+    decision, by = Decision.RELEASE_AND_ALLOW, world.actor("operator")
+    version = held_file.version
+    review.decide(held_file, decision, version=version, reason="quoted", by=by)
+    unseen = ATTACK.replace(" ", " \u200b")
+    Record.objects.filter(pk=row.pk).update(
+        content=unseen, sha256=digest(unseen.encode())
+    )
+    row.refresh_from_db()
+    assert not records.is_safe(row)
+    assert redaction.unsafe_ids(Record.objects.filter(pk=row.pk), 10) == {row.pk}
