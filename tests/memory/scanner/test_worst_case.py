@@ -13,8 +13,8 @@ from memory.scanner import expressions, lexicon
 from tests.effort import effort
 
 SIZE = 64 * 1024
-# On the machine where plain text costs 0.01 s the worst of these costs 0.3 s: this leaves
-# as much again for a busy one.
+# On the machine where plain text costs 0.01 s the worst of these costs 0.3 s: this
+# leaves as much again for a busy one.
 HIGHEST_RATIO = 60
 # The longest repeat that a rule may ask for where `re` matches it.
 LONGEST = 200
