@@ -108,6 +108,16 @@ def test_characters_that_are_not_shown_hide_nothing(char: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "sign",
+    ["\u2122", "\u20a8", "\ufdfc", "\u0940", "\u09c0", "\u0970", "\u3002", "\u061f"],
+)
+def test_signs_beside_words_are_no_part_of_them(sign: str) -> None:
+    words = ATTACK.split()
+    for form in ("{}" + sign, sign + "{}", "{} " + sign):
+        assert scanner.scan(" ".join(map(form.format, words))).is_held
+
+
+@pytest.mark.parametrize(
     "line_end", ["\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"]
 )
 def test_lines_end_in_many_ways(line_end: str) -> None:
