@@ -38,6 +38,8 @@ _ANNOUNCES, _NEGATION, _REPORT = map(
 _EXPLAINED: Final = 0.6
 # Where one language knows so many concepts, any other needs half as many.
 _MANY_CONCEPTS: Final = 6
+# From so many on they are looked up by concept.
+_MANY_ITEMS: Final = 100
 
 
 class Term(NamedTuple):
@@ -70,6 +72,12 @@ class Match(NamedTuple):
 
 def _mask(names: str) -> int:
     return reduce(or_, (word_lists.BITS[name] for name in names.split("|")))
+
+
+def _bits(mask: int) -> Iterator[int]:
+    while mask:
+        yield mask & -mask
+        mask &= mask - 1
 
 
 def parse(rule: Rule, line: str) -> Combination:
@@ -129,10 +137,16 @@ class Combinations:
 
 
 def find(
-    text: str, languages: Collection[str], combinations: Combinations
+    text: str,
+    languages: Collection[str],
+    combinations: Combinations,
+    unspaced: dict[str, list[Occurrence]] | None = None,
 ) -> Iterator[Match]:
-    """Every combination that a folded sentence holds in one of the languages."""
-    sentence = concepts.read(text, languages)
+    """Every combination that a folded sentence holds in one of the languages.
+
+    ``unspaced`` is what languages without blanks find in it, if that is known.
+    """
+    sentence = concepts.read(text, languages, unspaced)
     minimum = max(sentence.explained.values(), default=0) * _EXPLAINED
     for language, items in sentence.occurrences.items():
         is_unspaced = language in word_lists.UNSPACED
@@ -158,6 +172,7 @@ class _Reader:
         self._length = len(sentence.tokens) if self._is_spaced else len(text)
         self._verb_place = word_lists.VERB_PLACES[language]
         self._orders: dict[Occurrence, bool] = {}
+        self._by_term: dict[Term, tuple[list[Occurrence], list[int]]] = {}
         self.concepts = reduce(or_, (item.concepts for item in self._items), 0)
 
     def _word_counts(self) -> list[int]:
@@ -170,6 +185,14 @@ class _Reader:
         ]
 
     @cached_property
+    def _by_concept(self) -> dict[int, list[Occurrence]]:
+        table: dict[int, list[Occurrence]] = {}
+        for item in self._items:
+            for bit in _bits(item.concepts):
+                table.setdefault(bit, []).append(item)
+        return table
+
+    @cached_property
     def _places(self) -> list[tuple[int, int]]:
         return self._sentence.places()
 
@@ -178,14 +201,10 @@ class _Reader:
         if combination.absent & self.concepts:
             return None
         terms = sorted(combination.terms, key=self._frequency)
-        rarest = terms[0]
-        for anchor in self._items:
-            if anchor.concepts & rarest.mask and (
-                not rarest.is_order or self._is_order(anchor)
-            ):
-                occurrences = self._nearest_to(anchor, terms[1:], combination.within)
-                if occurrences and _is_in_order(combination, terms, occurrences):
-                    return self._result(combination.rule, occurrences)
+        for anchor in self._of(terms[0])[0]:
+            occurrences = self._nearest_to(anchor, terms[1:], combination.within)
+            if occurrences and _is_in_order(combination, terms, occurrences):
+                return self._result(combination.rule, occurrences)
         return None
 
     def _nearest_to(
@@ -201,7 +220,21 @@ class _Reader:
         return occurrences
 
     def _frequency(self, term: Term) -> int:
-        return sum(1 for item in self._items if item.concepts & term.mask)
+        return len(self._of(term)[0])
+
+    def _of(self, term: Term) -> tuple[list[Occurrence], list[int]]:
+        """The occurrences of a term, and how many words stand before each."""
+        if term not in self._by_term:
+            items = self._items
+            if len(items) > _MANY_ITEMS:
+                places = [self._by_concept.get(bit, []) for bit in _bits(term.mask)]
+                items = sorted(set[Occurrence]().union(*places))
+            items = [item for item in items if item.concepts & term.mask]
+            if term.is_order:
+                items = [item for item in items if self._is_order(item)]
+            starts = [self._words[item.start] for item in items]
+            self._by_term[term] = items, starts
+        return self._by_term[term]
 
     def _nearest(
         self, term: Term, occurrences: Sequence[Occurrence], reach: int
@@ -210,15 +243,12 @@ class _Reader:
         first = words[min(item.start for item in occurrences)]
         last = words[max(item.end for item in occurrences)]
         best, smallest = None, reach + 1
-        start = bisect_left(self._starts, last - reach)
-        for item in self._items[start : bisect_left(self._starts, first + reach)]:
-            if not item.concepts & term.mask:
-                continue
+        items, starts = self._of(term)
+        start = bisect_left(starts, last - reach)
+        for item in items[start : bisect_left(starts, first + reach)]:
             size = max(last, words[item.end]) - min(first, words[item.start])
-            if (
-                size < smallest
-                and (not term.is_order or self._is_order(item))
-                and not any(_overlap(item, other) for other in occurrences)
+            if size < smallest and not any(
+                _overlap(item, other) for other in occurrences
             ):
                 best, smallest = item, size
         return best

@@ -9,8 +9,6 @@ look-alikes make no difference.
 from __future__ import annotations
 
 import re
-from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memory.scanner import word_forms, word_lists
@@ -102,17 +100,6 @@ def possible(word: str) -> int:
     return mask | (word_lists.of_shapes("number", "record") if is_record else 0)
 
 
-def unspaced(text: str) -> dict[str, int]:
-    """What each language without blanks between words finds in a text."""
-    if not is_unspaced(text):
-        return {}
-    return {
-        language: reduce(or_, (item.concepts for item in occurrences))
-        for language, occurrences in _unspaced(text).items()
-        if occurrences
-    }
-
-
 def is_key(word: str) -> bool:
     """Whether a phrase is looked for by the word."""
     return any(word_forms.entry(word)[:3])
@@ -128,7 +115,11 @@ def in_phrases(tokens: Sequence[str], keys: Iterable[int]) -> Iterator[tuple[int
 
 
 # ── Sentences ──────────────────────────────────────────────────────────────────
-def read(text: str, languages: Collection[str]) -> Sentence:
+def read(
+    text: str,
+    languages: Collection[str],
+    known_unspaced: dict[str, list[Occurrence]] | None = None,
+) -> Sentence:
     """Return what the words of a folded sentence stand for in some languages."""
     shapes: list[Occurrence] = []
     tokens: list[str] = []
@@ -144,8 +135,7 @@ def read(text: str, languages: Collection[str]) -> Sentence:
     explained = _occurrences(tokens, by_language)
     for occurrences in filter(None, by_language.values()):
         occurrences += shapes
-    if is_unspaced(text):
-        by_language.update(_unspaced(text))
+    by_language.update(unspaced(text) if known_unspaced is None else known_unspaced)
     return Sentence(text, tokens, by_language, explained)
 
 
@@ -205,12 +195,18 @@ def _find(part: Part, tokens: Sequence[str], places: range) -> int | None:
     return None
 
 
-def _unspaced(text: str) -> dict[str, list[Occurrence]]:
+def unspaced(text: str) -> dict[str, list[Occurrence]]:
+    """What each language without blanks between words finds in a folded text."""
     by_language: dict[str, list[Occurrence]] = {}
-    chars = word_forms.tables().chars
-    for start in range(len(text)):
-        for key in {text[start], text[start : start + 2]}:
-            for phrase in chars.get(key, ()):
+    if not is_unspaced(text):
+        return by_language
+    tables = word_forms.tables().chars
+    # No form has the filler: at the end each key is looked up once.
+    padded = text + _NO_WORD * word_forms.KEY_CHARS
+    for start, char in enumerate(text):
+        table = tables.get(char, {})
+        for length in range(1, word_forms.KEY_CHARS + 1) if table else ():
+            for phrase in table.get(padded[start : start + length], ()):
                 if end := _unspaced_end(phrase, text, start):
                     occurrence = Occurrence(start, end, phrase.mask)
                     by_language.setdefault(phrase.language, []).append(occurrence)

@@ -153,9 +153,10 @@ def _raw_hits(text: str) -> Iterator[Hit]:
     for number, phrases in candidates:
         start, end = bounds[number]
         yield from _in_sentence(start, text[start:end], phrases)
-    for lines, first, last, languages in combined:
-        start, end = bounds[first][0], bounds[last][1]
-        yield from _combinations(text, start, end, lines, languages)
+    for candidate in combined:
+        start = bounds[candidate.first][0]
+        part = text[start : bounds[candidate.last][1]]
+        yield from _combinations(start, part, candidate)
 
 
 def _bits(part: str) -> int:
@@ -164,8 +165,15 @@ def _bits(part: str) -> int:
     return reduce(or_, (lexicon.LEXICON.masks.get(char, 0) for char in chars), 0)
 
 
-# Lines to look for from one sentence to another, read in some languages.
-_Candidate = tuple[combinations.Combinations, int, int, tuple[str, ...]]
+class _Candidate(NamedTuple):
+    """Lines to look for from one sentence to another, read in some languages."""
+
+    lines: combinations.Combinations
+    first: int
+    last: int
+    languages: tuple[str, ...]
+    # What stands in a single sentence without blanks, as it was read before.
+    unspaced: dict[str, list[concepts.Occurrence]] | None = None
 
 
 def _combined(
@@ -174,25 +182,24 @@ def _combined(
     """Sentences, and pairs of them, that may hold a combination."""
     rows: list[_Candidate] = []
     before = 0
-    unspaced_before: dict[str, int] = {}
+    own_before: dict[str, int] = {}
     for number, mask in enumerate(map(gate.concepts_in, masks)):
-        unspaced: dict[str, int] = {}
-        if bounds:
-            unspaced = concepts.unspaced(text[slice(*bounds[number])])
-        if languages := (
-            *_COMBINATIONS.languages(mask),
-            *_allowed(_COMBINATIONS, unspaced),
-        ):
-            rows.append((_COMBINATIONS, number, number, languages))
+        unspaced = concepts.unspaced(text[slice(*bounds[number])]) if bounds else {}
+        own = {
+            language: reduce(or_, (item.concepts for item in items))
+            for language, items in unspaced.items()
+        }
+        if languages := (*_COMBINATIONS.languages(mask), *_allowed(_COMBINATIONS, own)):
+            rows.append(_Candidate(_COMBINATIONS, number, number, languages, unspaced))
         pair = {
-            name: unspaced.get(name, 0) | unspaced_before.get(name, 0)
-            for name in {**unspaced, **unspaced_before}
+            name: own.get(name, 0) | own_before.get(name, 0)
+            for name in {**own, **own_before}
         }
         if number and (
             languages := (*_WIDE.languages(before | mask), *_allowed(_WIDE, pair))
         ):
-            rows.append((_WIDE, number - 1, number, languages))
-        before, unspaced_before = mask, unspaced
+            rows.append(_Candidate(_WIDE, number - 1, number, languages))
+        before, own_before = mask, own
     return rows
 
 
@@ -203,17 +210,11 @@ def _allowed(
     return tuple(language for language, mask in masks.items() if lines.of(mask))
 
 
-def _combinations(
-    text: str,
-    start: int,
-    end: int,
-    lines: combinations.Combinations,
-    languages: tuple[str, ...],
-) -> Iterator[Hit]:
+def _combinations(start: int, part: str, candidate: _Candidate) -> Iterator[Hit]:
     rules = set()
-    part = text[start:end]
     is_technical = len(_CODE.findall(part)) >= _TECHNICAL
-    for match in combinations.find(part, languages, lines):
+    lines, languages = candidate.lines, candidate.languages
+    for match in combinations.find(part, languages, lines, candidate.unspaced):
         # Several lines of a rule, or several languages, are the same evidence.
         if match.rule.id in rules:
             continue

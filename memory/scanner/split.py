@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import re2
 
 from memory.scanner import segment
+from memory.scanner.char_ranges import UNSPACED
 from memory.scanner.views import nearby
 
 if TYPE_CHECKING:
@@ -37,9 +38,12 @@ _END = re.compile(
     r"\s{0,4}(?:[|.;!?\u0964\u3002\u061f\0\n]|={3,8}|-{3,8})(?:[^\w']{0,8}\n)?[^\w']{0,8}"
     r"(?:\d{1,2}[.)] )?"
 )
+# Of scripts without blanks one or two characters are a word, more of them a sentence.
+_WORD = rf"[{UNSPACED}]{{1,2}}|(?:(?![{UNSPACED}])[^\W\d_]){{1,24}}"
+_IS_UNSPACED = re.compile(f"[{UNSPACED}]")
 # Atomic, or a run that ends too soon would be tried again in each of its ways.
 _ONE_WORD = re.compile(
-    rf"(?<!\w)(?>[^\W\d_]{{1,24}}(?:'[^\W\d_]{{1,9}})?{_END.pattern}){{5,200}}"
+    rf"(?<!\w)(?>(?:{_WORD})(?:'[^\W\d_]{{1,9}})?{_END.pattern}){{5,200}}"
 )
 # A text in ASCII without this has none.
 _MAY_BE_ONE_WORD = re2.compile(r"\b(?:[a-z']+\s*(?:[|.;!?\n\x00]|===|---)[^a-z_']*){5}")
@@ -108,7 +112,7 @@ def _dense(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def _one_word_each(view: View) -> Iterator[View]:
     """The text with runs of sentences, lines or cells of one word each joined."""
     parts = [
-        (" ", *end.span())
+        ("" if _IS_UNSPACED.match(view.text, end.start() - 1) else " ", *end.span())
         for match in _ONE_WORD.finditer(view.text)
         for end in _END.finditer(view.text, *match.span())
     ]

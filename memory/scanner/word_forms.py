@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _GAP: Final = ".."
 _LONGEST_WORD: Final = 64
+KEY_CHARS: Final = 3
 _TAIL_LETTERS, _SHORTEST_COMPOUND, _LONGEST_ENDING = 4, 10, 3
 
 
@@ -59,14 +60,15 @@ class Tables:
         self._prefixes: dict[str, list[Form]] = {}
         # The last parts of compounds, by their first letters.
         self._tails: dict[str, list[Form]] = {}
-        # Forms of unspaced languages by their first two characters, or their only one.
-        self.chars: dict[str, list[Phrase]] = {}
+        # Forms of unspaced languages by their first character, then by the first few.
+        self.chars: dict[str, dict[str, list[Phrase]]] = {}
 
     def add(self, text: str, place: int, concept: int) -> None:
         language = LANGUAGES[place]
         if language in UNSPACED:
             phrase = Phrase(_unspaced_parts(text), 0, language, concept)
-            self.chars.setdefault(phrase.parts[0].text[:2], []).append(phrase)
+            key = phrase.parts[0].text[:KEY_CHARS]
+            self.chars.setdefault(key[0], {}).setdefault(key, []).append(phrase)
             return
         if text.startswith("*"):
             form = Form(text[1:], place, concept)
