@@ -26,7 +26,8 @@ class Line(NamedTuple):
 def _percent(value: float, low: float, high: float, digits: int = 0) -> str:
     shape = f".{digits}f"
     interval = f"{formatted(low, shape)}–{formatted(high, shape)}"
-    return f"{formatted(value, shape)} % ({interval})"
+    # No line ends between a number and its sign.
+    return f"{formatted(value, shape)}\u00a0% ({interval})"
 
 
 def share(value: Share | None, digits: int = 0) -> str:
