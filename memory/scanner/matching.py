@@ -189,18 +189,24 @@ def _combined(
             language: reduce(or_, (item.concepts for item in items))
             for language, items in unspaced.items()
         }
-        if languages := (*_COMBINATIONS.languages(mask), *_allowed(_COMBINATIONS, own)):
+        languages = _COMBINATIONS.languages(mask)
+        if own:
+            languages += _allowed(_COMBINATIONS, own)
+        if languages:
             rows.append(_Candidate(_COMBINATIONS, number, number, languages, unspaced))
-        pair = {
-            name: own.get(name, 0) | own_before.get(name, 0)
-            for name in {**own, **own_before}
-        }
-        if number and (
-            languages := (*_WIDE.languages(before | mask), *_allowed(_WIDE, pair))
-        ):
+        languages = _WIDE.languages(before | mask) if number else ()
+        if number and (own or own_before):
+            languages += _allowed(_WIDE, _union(own_before, own))
+        if languages:
             rows.append(_Candidate(_WIDE, number - 1, number, languages))
         before, own_before = mask, own
     return rows
+
+
+def _union(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
+    return {
+        name: first.get(name, 0) | second.get(name, 0) for name in {**first, **second}
+    }
 
 
 def _allowed(

@@ -124,10 +124,10 @@ def test_a_finding_in_turned_text_lies_on_the_order(name: str) -> None:
         (".drowssap", "erongI") if name == "reversed" else ("password.", "Ignore")
     )
     start, end = text.index(first), text.index(last) + len(last)
-    findings = [found for found in scanner.scan(text).findings if found.weight > 0.6]
+    findings = [item for item in scanner.scan(text).findings if item.weight > 0.6]
     assert findings
-    assert all(found.start < end and start < found.end for found in findings)
-    assert all(found.start >= len(before) for found in findings)
+    assert all(item.start < end and start < item.end for item in findings)
+    assert all(item.start >= len(before) for item in findings)
 
 
 @pytest.mark.parametrize(
