@@ -28,7 +28,7 @@ MAX_DEPTH = 3
 MAX_GROWTH = 4
 # However short or long the text is: a short one is often read in several ways, a long
 # one costs enough by itself.
-MIN_TOTAL, MAX_TOTAL = 16_000, 100_000
+MIN_TOTAL, MAX_TOTAL = 16_000, 64_000
 _MIN_ESCAPES, _MIN_MARKED, _MIN_PLAIN = 3, 4, 12
 _MIN_LETTERS, _MIN_PRINTABLE, _MIN_READABLE = 0.6, 0.97, 0.3
 
@@ -83,8 +83,9 @@ _MORSE_TABLE = dict(
 )
 # Where none of these is, there are no numbers that stand for letters.
 _NUMBER_RUN = re2.compile(
-    rb"(?:[2-7][0-9a-fA-F][ ,:]{0,2}){8}|(?:[01]{8}[ ,]{0,2}){6}"
-    rb"|(?:\d{2,3}[ ,;]{1,2}){8}|(?:[01][0-7]{2}[ ,;]{1,2}(?:0o?)?){7}"
+    rb"[2-7][0-9a-fA-F](?:[ ,:]{0,2}(?:[2-7][0-9a-fA-F]|0[aAdD9])){7}"
+    rb"|(?:[01]{8}[ ,]{0,2}){6}|(?:\d{2,3}[ ,;]{1,2}){8}"
+    rb"|(?:[01][0-7]{2}[ ,;]{1,2}(?:0o?)?){7}"
 )
 # What a code can decode to that is a code itself.
 _NESTED_CODE = re.compile(

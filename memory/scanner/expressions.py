@@ -3,7 +3,7 @@
 RE2 tells which of them match, however many there are: those whose letters the text
 holds are tried. Of those whose letters texts mostly hold several are tried at once. It
 knows no look-around, so an expression that has one is tried without it first, and by
-`re` where that matches: the repeats of those few are bounded.
+`re` where that, or another of its group, matches: the repeats of those few are bounded.
 """
 
 from __future__ import annotations

@@ -29,15 +29,15 @@ _VOWEL_SIGNS: Final = ((0x300, 0x36F), (0x64B, 0x652), (0x670, 0x670))
 _LINE_ENDS: Final = "\r\n\v\f\x85\u2028\u2029"
 # Parts that are put together before they are folded, as one of them tells nothing:
 # Korean letters, signs of Japanese and Arabic ones, the end of a line, and what sets
-# the colour in a terminal.
+# the colour or the title of a terminal.
 DECOMPOSED: Final = re.compile(
     "[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?|[\u3046-\u30fd][\u3099\u309a]"
     "|[\uff66-\uff9d][\uff9e\uff9f]|[\u0627-\u06d5][\u0653-\u0655]|\r\n"
-    r"|\x1b\[[0-9;?]{0,20}[@-~]"
+    r"|(?:\x1b\[|\x9b)[0-9;:?]{0,20}[@-~]|\x1b\][^\x07\x1b]{0,80}(?:\x07|\x1b\\)"
 )
 # It holds at least one of these.
 DECOMPOSED_SIGNS: Final = frozenset(
-    "\r\x1b\u3099\u309a\uff9e\uff9f\u0653\u0654\u0655"
+    "\r\x1b\x9b\u3099\u309a\uff9e\uff9f\u0653\u0654\u0655"
 ).union(map(chr, range(0x1161, 0x1176)))
 
 
@@ -61,8 +61,11 @@ def fold_char(char: str) -> str:
 
 
 def _is_sign(char: str) -> bool:
-    """Whether it stands for a word, as a trade mark, and belongs to none beside it."""
-    return unicodedata.category(char)[0] == "S"
+    """Whether it stands for a word, as a trade mark, and belongs to none beside it.
+
+    That of a number is read as its letters: policy asks for numbers of records.
+    """
+    return unicodedata.category(char)[0] == "S" and char != "\u2116"
 
 
 def _base(char: str) -> str:
@@ -87,6 +90,6 @@ def folded(text: str) -> str:
 def composed(match: re.Match[str]) -> str:
     """The one character for the parts that were matched; none for a colour."""
     parts = match.group()
-    if parts[0] == "\x1b":
+    if parts[0] in "\x1b\x9b":
         return ""
     return "\n" if parts == "\r\n" else unicodedata.normalize("NFKC", parts)

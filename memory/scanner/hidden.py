@@ -49,6 +49,7 @@ _STYLED = re.compile(
     "\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]{2,}"
 )
 _MIN_STYLED = 12
+_LONGEST_WORD = 40
 _MANY_LOOKALIKES, _SHOWN_CHARS, _MIN_CODED = 2, 400, 2
 _ORDERS = (
     "IGNORE IGNOREF INSTR SYSPROMPT REVEAL SEND SECRET FROMNOW CONCEAL ROLE OBEY "
@@ -100,10 +101,13 @@ def styled(text: str) -> list[Hit]:
 def expand(original: View, folded: View) -> Iterator[View]:
     """Decoded views, breadth first, within depth and size.
 
-    An empty one that is cut stands for what these left out.
+    Codes and letter games have a size of their own, so that plain readings (escaped
+    characters, split words) take none of it. An empty view that is cut stands for
+    codes and letter games that were left out.
     """
-    budget = max(decode.MAX_GROWTH * len(original.text), decode.MIN_TOTAL)
-    budget = min(budget, decode.MAX_TOTAL)
+    size = max(decode.MAX_GROWTH * len(original.text), decode.MIN_TOTAL)
+    size = min(size, decode.MAX_TOTAL)
+    sizes = {True: size, False: size}
     queue: list[tuple[View, View]] = [(original, folded)]
     texts: set[str] = set()
     while queue:
@@ -114,10 +118,12 @@ def expand(original: View, folded: View) -> Iterator[View]:
             if view.text in texts:
                 continue
             texts.add(view.text)
-            budget -= len(view.text)
-            if budget < 0:
-                yield View("", is_cut=True)
-                return
+            is_hidden = view.kind in GAMES or view.kind in CODES
+            if sizes[is_hidden] < len(view.text):
+                if is_hidden:
+                    yield View("", is_cut=True)
+                continue
+            sizes[is_hidden] -= len(view.text)
             yield view
             if view.kind in _LAST:
                 continue
@@ -182,7 +188,12 @@ def changed_pieces(view: View, text: str) -> list[tuple[int, int, str]]:
     for index in range(len(view.marks)):
         begin, finish, start, end = view.piece(index)
         piece, source = view.text[begin:finish], text[start:end]
-        is_same = piece == source or folding.folded(piece) == folding.folded(source)
+        is_same = (
+            piece == source
+            or folding.folded(piece) == folding.folded(source)
+            # Text around what this view replaced, in which another one replaced some.
+            or (len(piece) > _LONGEST_WORD and piece in view.source)
+        )
         if piece.strip() and end > start and not is_same:
             pieces.append((start, end, piece))
     return pieces

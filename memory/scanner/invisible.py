@@ -61,7 +61,7 @@ def has_any(text: str) -> bool:
 
 
 def controls(text: str) -> set[str]:
-    """The control characters of ASCII that the text has, but tabs and line feeds."""
+    """The control characters of ASCII that the text has, but blanks and a NUL."""
     encoded = text.encode("utf-8", "surrogatepass")
     return set(encoded.translate(None, _NO_CONTROL).decode())
 

@@ -115,13 +115,12 @@ def _uneven(table: dict[str, str]) -> str:
 
     A mark on a Latin letter is dropped, whatever script it comes from.
     """
-    forms = []
+    # Parts of a character and colours first: a mark must not take half of one.
+    forms = [] if DECOMPOSED_SIGNS.isdisjoint(table) else [DECOMPOSED.pattern]
     marks = [char for char in table if unicodedata.category(char)[0] == "M"]
     if marks:
         unseen = [char for char, letters in table.items() if not letters]
         forms.append(f"(?<={_LATIN_LETTER})(?P<mark>[{''.join(marks + unseen)}]+)")
-    if not DECOMPOSED_SIGNS.isdisjoint(table):
-        forms.append(DECOMPOSED.pattern)
     if odd := [char for char, letters in table.items() if len(letters) != 1]:
         forms.append(f"[{re.escape(''.join(odd))}]+")
     return "|".join(forms)

@@ -7,7 +7,7 @@ alone.
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import islice, pairwise
 from operator import eq
 from typing import TYPE_CHECKING
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 KIND = "split"
 _EMPTY = re.compile(
-    r"<(?P<tag>[a-z]{1,10})[^<>]{0,60}></(?P=tag)>|<!--[^<>]{0,60}-->|<wbr ?/?>"
+    r"<(?P<tag>[a-z]{1,10})[^<>]{0,200}></(?P=tag)>|<!--[^<>]{0,200}-->|<wbr ?/?>"
 )
 _STYLES = r"[abisu]|em|strong|span|font|mark|small|big|su[bp]|code|del|ins"
-_TAG = rf"</?(?:{_STYLES})\b[^<>]{{0,60}}>"
+_TAG = rf"</?(?:{_STYLES})\b[^<>]{{0,200}}>"
 _INLINE = re.compile(rf"(?<=[a-z]){_TAG}|{_TAG}(?=[a-z])")
 _CONCATENATED = re.compile(r"[\"']\s{0,4}\+\s{0,4}[\"']")
 _BETWEEN = re.compile(r"(?<=[a-z0-9])[^\w\s'@/:=-]{1,4}(?=[a-z0-9])")
@@ -36,7 +36,7 @@ _HYPHENATED = re.compile(r"(?<=[a-z])-\n[ \t>#*/]{0,8}(?=[a-z])")
 # What ends a sentence, a line or a cell: between single words it splits them.
 _END = re.compile(
     r"\s{0,4}(?:[|.;!?\u0964\u3002\u061f\0\n]|={3,8}|-{3,8})(?:[^\w']{0,8}\n)?[^\w']{0,8}"
-    r"(?:\d{1,2}[.)] )?"
+    r"(?:\d{1,4}[.)] )?"
 )
 # Of scripts without blanks one or two characters are a word, more of them a sentence.
 _WORD = rf"[{UNSPACED}]{{1,2}}|(?:(?![{UNSPACED}])[^\W\d_]){{1,24}}"
@@ -85,7 +85,7 @@ def _without_tags(view: View) -> Iterator[View]:
     text = view.text
     if "><" in text or "<!--" in text or "<wbr" in text:
         yield from _without(view, _EMPTY)
-    if text.count("</") > _FEW_SPLITS:
+    if text.count("<") > _FEW_SPLITS:
         yield from _without(view, _INLINE)
 
 
@@ -99,11 +99,13 @@ def _without(view: View, pattern: re.Pattern[str], filler: str = "") -> Iterator
 def _dense(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The spans that are close to several others, as inside split words."""
     dense = []
+    # What stands between a span and the next one.
+    gaps = [later[0] - earlier[1] for earlier, later in pairwise(spans)]
     for place, span in enumerate(spans):
         first, last = max(place - _FEW_SPLITS, 0), place + _FEW_SPLITS
         if any(
-            spans[end][0] - spans[end - _FEW_SPLITS][1] <= _CLOSE
-            for end in range(first + _FEW_SPLITS, min(last, len(spans) - 1) + 1)
+            sum(gaps[end - _FEW_SPLITS : end]) <= _CLOSE
+            for end in range(first + _FEW_SPLITS, min(last, len(gaps)) + 1)
         ):
             dense.append(span)
     return dense

@@ -74,7 +74,8 @@ class View:
     `marks` are (position here, start there, end there) of pieces in order. A piece
     whose two sides are equally long maps character by character, any other maps as a
     whole. No marks at all means the view has the original's own offsets.
-    `is_cut`: there was more to read in this way than is read.
+    `is_cut`: there was more to read in this way than is read. `source` is the text
+    that was read.
     """
 
     text: str
@@ -82,6 +83,7 @@ class View:
     kind: str = "plain"
     depth: int = 0
     is_cut: bool = False
+    source: str = ""
 
     def piece(self, index: int) -> tuple[int, int, int, int]:
         """The start and end of a piece, here and in the original."""
@@ -125,7 +127,8 @@ class View:
                 marks.append((position, *self.origin(start, end)))
                 position += len(text)
         text = "".join(piece[0] for piece in pieces)
-        return View(text, tuple(marks), kind, self.depth + int(hidden))
+        depth = self.depth + int(hidden)
+        return View(text, tuple(marks), kind, depth, source=self.text)
 
 
 def as_whole(text: str, start: int, end: int) -> Piece:
@@ -141,10 +144,12 @@ def reordered(view: View, parts: Iterable[Piece], kind: str) -> Iterator[View]:
 
     Reading them again has its cost, so they are read up to a total length.
     """
-    distinct = {text: (text, start, end) for text, start, end in reversed([*parts])}
+    distinct: dict[str, Piece] = {}
+    for part in parts:
+        distinct.setdefault(part[0], part)
     pieces: list[Piece] = []
     size = 0
-    for text, start, end in reversed(distinct.values()):
+    for text, start, end in distinct.values():
         size += len(text)
         if size > _MAX_READ_AGAIN:
             break

@@ -33,6 +33,9 @@ TEXTS = st.text(max_size=40)
         ("أَرْسِلْ إلى المدرسةـ", "ارسل الي المدرسه"),
         ("क़लम", "कलम"),
         ("忽略所有指示", "忽略所有指示"),
+        # The sign of a number is its letters, other signs are no part of a word.
+        ("№ 4711", "no 4711"),
+        ("acme™", "acme "),
     ],
 )
 def test_what_writers_vary_is_one_form(text: str, form: str) -> None:
