@@ -39,6 +39,8 @@ CODES = frozenset(
 SILENT = frozenset(
     {"url", "html", "plain", "spread", "lookalike", "split", "respelled", "markup"}
 )
+# What these change is how words are cut, and that is no code.
+_PUT_TOGETHER = frozenset({"split", respelled.KIND, markup.KIND})
 # Nothing is hidden below these.
 _LAST = frozenset({respelled.KIND, markup.KIND})
 _MIN_WORDS, _LONG, _MIN_LONG = 3, 5, 2
@@ -188,12 +190,10 @@ def changed_pieces(view: View, text: str) -> list[tuple[int, int, str]]:
     for index in range(len(view.marks)):
         begin, finish, start, end = view.piece(index)
         piece, source = view.text[begin:finish], text[start:end]
-        is_same = (
-            piece == source
-            or folding.folded(piece) == folding.folded(source)
-            # Text around what this view replaced, in which another one replaced some.
-            or (len(piece) > _LONGEST_WORD and piece in view.source)
-        )
+        is_same = piece == source or folding.folded(piece) == folding.folded(source)
+        if view.source_kind in _PUT_TOGETHER and len(piece) > _LONGEST_WORD:
+            # Text around what this view replaced, whose words the last one joined.
+            is_same = is_same or piece in view.source
         if piece.strip() and end > start and not is_same:
             pieces.append((start, end, piece))
     return pieces

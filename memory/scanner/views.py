@@ -75,7 +75,7 @@ class View:
     whose two sides are equally long maps character by character, any other maps as a
     whole. No marks at all means the view has the original's own offsets.
     `is_cut`: there was more to read in this way than is read. `source` is the text
-    that was read.
+    that was read, and `source_kind` how that had been.
     """
 
     text: str
@@ -84,6 +84,7 @@ class View:
     depth: int = 0
     is_cut: bool = False
     source: str = ""
+    source_kind: str = "plain"
 
     def piece(self, index: int) -> tuple[int, int, int, int]:
         """The start and end of a piece, here and in the original."""
@@ -128,7 +129,14 @@ class View:
                 position += len(text)
         text = "".join(piece[0] for piece in pieces)
         depth = self.depth + int(hidden)
-        return View(text, tuple(marks), kind, depth, source=self.text)
+        return View(
+            text,
+            tuple(marks),
+            kind,
+            depth,
+            source=self.text,
+            source_kind=self.kind,
+        )
 
 
 def as_whole(text: str, start: int, end: int) -> Piece:
