@@ -26,13 +26,15 @@ if TYPE_CHECKING:
 # Findings further apart do not add up.
 REACH: Final = scoring.WINDOW
 _GAP: Final = "\n"
+_FENCE: Final = "```"
 
 
 class Change(NamedTuple):
     """What a write adds and removes, between the kept text on either side of it.
 
     ``start`` is where ``before`` begins in the text that the write makes; it is
-    negative where text of another file stands in front.
+    negative where text of another file stands in front. ``below`` is the text of
+    another file that is read next.
     """
 
     before: str
@@ -40,15 +42,24 @@ class Change(NamedTuple):
     removed: str
     after: str
     start: int
+    below: str | None = None
 
     @property
     def text(self) -> str:
-        return f"{self.before}{self.added}{self.after}"
+        return self._with_below(f"{self.before}{self.added}{self.after}")
 
     @property
     def earlier(self) -> str:
         """What stood there before the write."""
-        return f"{self.before}{self.removed}{self.after}"
+        return self._with_below(f"{self.before}{self.removed}{self.after}")
+
+    def _with_below(self, text: str) -> str:
+        return text if self.below is None else f"{closed(text)}{_GAP}{self.below}"
+
+
+def closed(text: str) -> str:
+    """Return a text that leaves no block of code open for what is read after it."""
+    return f"{text}\n{_FENCE}" if text.count(_FENCE) % 2 else text
 
 
 # ── What a write changes ─────────────────────────────────────────────────────
@@ -88,7 +99,7 @@ def pairs(change: Change, final: str, neighbour: str) -> Iterator[tuple[Change, 
     head = change.start + len(change.before)
     end = head + len(change.added)
     if head < REACH:
-        front = neighbour[-REACH:] + _GAP
+        front = closed(neighbour[-REACH:]) + _GAP
         short = len(change.added) <= REACH
         yield (
             change._replace(
@@ -102,16 +113,16 @@ def pairs(change: Change, final: str, neighbour: str) -> Iterator[tuple[Change, 
         )
     if len(final) - end < REACH:
         skip = max(0, len(change.added) - REACH)
-        yield (
-            change._replace(
-                before="" if skip else change.before,
-                added=change.added[skip:],
-                removed=change.removed[-REACH:],
-                after=final[end:] + _GAP + neighbour[:REACH],
-                start=head + skip if skip else change.start,
-            ),
-            len(final),
+        below = neighbour[:REACH]
+        pair = change._replace(
+            before="" if skip else change.before,
+            added=change.added[skip:],
+            removed=change.removed[-REACH:],
+            after=final[end:],
+            start=head + skip if skip else change.start,
+            below=below,
         )
+        yield pair, pair.start + len(pair.text) - len(_GAP + below)
 
 
 # ── What is new in it ────────────────────────────────────────────────────────
@@ -163,11 +174,11 @@ def _heavier(
     ]
 
 
-def is_joint(change: Change, verdict: Verdict, seam: int, scan: Scan) -> bool:
+def is_joint(change: Change, verdict: Verdict, boundary: int, scan: Scan) -> bool:
     """Whether an attack lies in the texts on both sides of a place, not in each."""
-    if any(finding.start < seam < finding.end for finding in verdict.findings):
+    if any(finding.start < boundary < finding.end for finding in verdict.findings):
         return True
-    place = seam - change.start
+    place = boundary - change.start
     apart: dict[tuple[str, str], float] = {}
     for side in (change.text[:place], change.text[place:]):
         apart |= _weights(side, scan(side))
@@ -177,6 +188,17 @@ def is_joint(change: Change, verdict: Verdict, seam: int, scan: Scan) -> bool:
 
 def _shift(finding: Finding, by: int) -> Finding:
     return replace(finding, start=finding.start + by, end=finding.end + by)
+
+
+def within(finding: Finding, first: int, size: int) -> Finding:
+    """Return a finding with its place in a part of the text that begins at ``first``.
+
+    The place of a finding outside of the part is all of the part.
+    """
+    start, end = max(finding.start - first, 0), min(finding.end - first, size)
+    if start >= end:
+        start, end = 0, size
+    return replace(finding, start=start, end=end)
 
 
 # ── The verdict ──────────────────────────────────────────────────────────────
