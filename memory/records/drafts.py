@@ -149,7 +149,7 @@ class Tail(NamedTuple):
 
     def with_draft(self, draft: Draft) -> Tail:
         """Return the end after another draft, as far as findings add up."""
-        text = f"{changes.closed(self.text)}\n{draft.content}"[-changes.REACH :]
+        text = f"{self.text}\n{draft.content}"[-changes.REACH :]
         return Tail(text, RecordPlace(draft.external_id[:64]).label)
 
 

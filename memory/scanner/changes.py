@@ -33,8 +33,7 @@ class Change(NamedTuple):
     """What a write adds and removes, between the kept text on either side of it.
 
     ``start`` is where ``before`` begins in the text that the write makes; it is
-    negative where text of another file stands in front. ``below`` is the text of
-    another file that is read next.
+    negative where text of another file stands in front.
     """
 
     before: str
@@ -42,24 +41,15 @@ class Change(NamedTuple):
     removed: str
     after: str
     start: int
-    below: str | None = None
 
     @property
     def text(self) -> str:
-        return self._with_below(f"{self.before}{self.added}{self.after}")
+        return f"{self.before}{self.added}{self.after}"
 
     @property
     def earlier(self) -> str:
         """What stood there before the write."""
-        return self._with_below(f"{self.before}{self.removed}{self.after}")
-
-    def _with_below(self, text: str) -> str:
-        return text if self.below is None else f"{closed(text)}{_GAP}{self.below}"
-
-
-def closed(text: str) -> str:
-    """Return a text that leaves no block of code open for what is read after it."""
-    return f"{text}\n{_FENCE}" if text.count(_FENCE) % 2 else text
+        return f"{self.before}{self.removed}{self.after}"
 
 
 # ── What a write changes ─────────────────────────────────────────────────────
@@ -99,7 +89,7 @@ def pairs(change: Change, final: str, neighbour: str) -> Iterator[tuple[Change, 
     head = change.start + len(change.before)
     end = head + len(change.added)
     if head < REACH:
-        front = closed(neighbour[-REACH:]) + _GAP
+        front = neighbour[-REACH:] + _GAP
         short = len(change.added) <= REACH
         yield (
             change._replace(
@@ -113,16 +103,16 @@ def pairs(change: Change, final: str, neighbour: str) -> Iterator[tuple[Change, 
         )
     if len(final) - end < REACH:
         skip = max(0, len(change.added) - REACH)
-        below = neighbour[:REACH]
-        pair = change._replace(
-            before="" if skip else change.before,
-            added=change.added[skip:],
-            removed=change.removed[-REACH:],
-            after=final[end:],
-            start=head + skip if skip else change.start,
-            below=below,
+        yield (
+            change._replace(
+                before="" if skip else change.before,
+                added=change.added[skip:],
+                removed=change.removed[-REACH:],
+                after=final[end:] + _GAP + neighbour[:REACH],
+                start=head + skip if skip else change.start,
+            ),
+            len(final),
         )
-        yield pair, pair.start + len(pair.text) - len(_GAP + below)
 
 
 # ── What is new in it ────────────────────────────────────────────────────────
@@ -179,9 +169,15 @@ def is_joint(change: Change, verdict: Verdict, boundary: int, scan: Scan) -> boo
     if any(finding.start < boundary < finding.end for finding in verdict.findings):
         return True
     place = boundary - change.start
+    front, rest = change.text[:place], change.text[place:]
+    sides = [front, rest]
+    if front.count(_FENCE) % 2:
+        # A block of code left open turns those of the other text inside out.
+        sides.append(f"{_FENCE}\n{rest}")
     apart: dict[tuple[str, str], float] = {}
-    for side in (change.text[:place], change.text[place:]):
-        apart |= _weights(side, scan(side))
+    for side in sides:
+        for key, weight in _weights(side, scan(side)).items():
+            apart[key] = max(apart.get(key, 0.0), weight)
     local = tuple(_shift(finding, -change.start) for finding in verdict.findings)
     return bool(_heavier(change.text, replace(verdict, findings=local), apart))
 

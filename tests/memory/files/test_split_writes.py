@@ -209,6 +209,20 @@ def test_a_file_with_an_accepted_attack_holds_none_beside_it(world: World) -> No
     assert not HeldFile.objects.filter(state="held").exists()
 
 
+def test_a_block_that_one_file_leaves_open_turns_no_other_inside_out(
+    world: World,
+) -> None:
+    block = f"```\n{kit.POISON}\n```\n"
+    kit.append(
+        world, f"# Examples of attacks that we test\n{block}", "CREW.md", by="lena"
+    )
+    kit.append(world, "We build with make.\n```\nmake test\n", "AGENT.md")
+    kit.append(world, f"{LINES}```\nmake test\n", "pins.md")
+    assert not HeldFile.objects.exists()
+    kit.write(world, f"```\n{FIRST}", "AGENT.md")
+    hold(world, lambda: kit.write(world, SECOND, "pins.md"))
+
+
 # ── Disk, hostile and empty ──────────────────────────────────────────────────
 def test_a_change_on_disk_is_judged_with_what_was_served(world: World) -> None:
     accept(world, hold(world, lambda: replace(world, f"{kit.POISON}\n{LINES}")))
