@@ -156,10 +156,9 @@ def _together(remainder: Remainder, by: Standard, before: str) -> Remainder:
     verdict = changes.judge(changes.between(before, before + remainder.text), by.scan)
     if not verdict.is_held:
         return remainder
-    size = len(before)
+    size = len(remainder.text)
     findings = tuple(
-        replace(finding, start=max(finding.start - size, 0), end=finding.end - size)
-        for finding in verdict.findings
+        changes.within(finding, len(before), size) for finding in verdict.findings
     )
     reason = _strongest(findings)
     return replace(remainder, level=verdict.verdict, why=reason, findings=findings)

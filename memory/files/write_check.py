@@ -70,9 +70,9 @@ def judge_after(
 
 def verdict_after(text: str, earlier: str, name: str, scan: changes.Scan) -> Verdict:
     """Return the verdict on a text after another, held where both make an attack."""
-    pair, seam = next(changes.pairs(changes.between("", text), text, earlier))
+    pair, boundary = next(changes.pairs(changes.between("", text), text, earlier))
     verdict = changes.judge(pair, scan, name)
-    if verdict.is_held and changes.is_joint(pair, verdict, seam, scan):
+    if verdict.is_held and changes.is_joint(pair, verdict, boundary, scan):
         return _fitted(verdict, 0, len(text))
     return changes.clean(verdict)
 
@@ -91,9 +91,9 @@ def _across(
     change: Change, final: str, neighbour: str, name: str, scan: changes.Scan
 ) -> Verdict | None:
     """Return the verdict on an attack that lies in both texts, None without one."""
-    for pair, seam in changes.pairs(change, final, neighbour):
+    for pair, boundary in changes.pairs(change, final, neighbour):
         verdict = changes.judge(pair, scan, name)
-        if verdict.is_held and changes.is_joint(pair, verdict, seam, scan):
+        if verdict.is_held and changes.is_joint(pair, verdict, boundary, scan):
             return verdict
     return None
 
@@ -123,12 +123,5 @@ def _fitted(verdict: Verdict, before: int, size: int) -> Verdict:
 
     Of an append the case stores only the new part, and every span must fit it.
     """
-    findings = tuple(
-        replace(
-            finding,
-            start=max(finding.start - before, 0),
-            end=min(finding.end - before, size),
-        )
-        for finding in verdict.findings
-    )
-    return replace(verdict, findings=findings)
+    places = (changes.within(finding, before, size) for finding in verdict.findings)
+    return replace(verdict, findings=tuple(places))

@@ -16,6 +16,7 @@ ROWS_AT_ONCE = 200
 ATTACKS = ("redacted", "discarded")
 # Held for a name, which says nothing of the rules.
 SUPPRESSED = "suppressed"
+WRITERS = ("own", "teammate", "user", "operator", "unknown")
 UNIQUE = "held_files_by_id_alone"
 IS_KEYED = (
     "SELECT count(*) FROM pg_constraint WHERE contype = 'p'"
@@ -89,7 +90,7 @@ def _label(model, row):
 def _writer(row):
     """Return whose hand a text was judged as, or what its source says of it."""
     context = row.outcome.get("context")
-    if isinstance(context, dict) and "writer" in context:
+    if isinstance(context, dict) and context.get("writer") in WRITERS:
         return context["writer"]
     return "operator" if row.source in ("operator", "operator_curated") else "own"
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from django.db.models import QuerySet
+
 from memory import scanner
 from memory.models import (
     Clearance,
@@ -23,13 +25,18 @@ ALLOWING: Final = "release_and_allow"
 
 
 def allow(case: HeldFile, *, by: str) -> None:
-    """From now on exactly this case's text passes, whatever its findings."""
+    """From now on exactly this case's text passes, whatever its findings.
+
+    Of the texts of one fingerprint that have unseen characters only the one that was
+    allowed last passes.
+    """
+    text, reasons = preview.text_of(case), {"held": case, "cleared_by": by}
     Clearance.objects.update_or_create(
         workspace_id=case.workspace_id,
         kind=Cleared.TEXT,
-        fingerprint=scanner.fingerprint(preview.text_of(case)),
-        defaults={"allows_all": True},
-        create_defaults={"held": case, "cleared_by": by},
+        fingerprint=scanner.fingerprint(text),
+        defaults={"allows_all": True, **(reasons if scanner.has_unseen(text) else {})},
+        create_defaults=reasons,
     )
 
 
@@ -54,7 +61,7 @@ def renew(
     )
     if without is not None:
         cases = cases.exclude(pk=without.pk)
-    case = cases.order_by("decided_at", "pk").first() if kind == Cleared.TEXT else None
+    case = _allowing_case(cases) if kind == Cleared.TEXT else None
     proposals = ScannerProposal.objects.filter(
         workspace_id=workspace_id, kind=kind, subject=fingerprint
     )
@@ -69,3 +76,10 @@ def renew(
         )
     else:
         rows.delete()
+
+
+def _allowing_case(cases: QuerySet[HeldFile]) -> HeldFile | None:
+    """Return the case that a permission names, as ``allow`` chose it."""
+    rows = list(cases.order_by("decided_at", "pk"))
+    unseen = (row for row in reversed(rows) if scanner.has_unseen(preview.text_of(row)))
+    return next(unseen, next(iter(rows), None))

@@ -91,6 +91,11 @@ def _already(person: str, state: str, version: int) -> AlreadyDecided:
     return AlreadyDecided(detail, decided_by=person, state=state, version=version)
 
 
+def _lock_allowances(workspace_id: str) -> None:
+    """Let nobody else change what is allowed; first of all locks, as of proposals."""
+    Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)
+
+
 def _locked(case: HeldFile) -> HeldFile:
     rows = HeldFile.objects.select_for_update(of=("self",))
     return rows.select_related("crew__workspace", "agent").get(pk=case.pk)
@@ -136,6 +141,8 @@ def decide(  # noqa: PLR0913  (spans and digest are independent)
     may still be refused (the file reached its cap, say), and then nothing changes.
     """
     with transaction.atomic():
+        if decision is Decision.RELEASE_AND_ALLOW:
+            _lock_allowances(case.workspace_id)
         live = _locked(case)
         _check(live, version, reason, by)
         outcome = _act(live, decision, reason, redactions, preview_sha256, by)
@@ -218,8 +225,7 @@ def undo(case: HeldFile, *, by: Actor, version: int | None = None) -> HeldFile:
     """
     by.require("quarantine.decide", case.workspace_id)
     with transaction.atomic():
-        # First of all, as whoever decides about a proposal does.
-        Workspace.objects.select_for_update(no_key=True).get(pk=case.workspace_id)
+        _lock_allowances(case.workspace_id)
         live = _locked(case)
         if live.state == HeldState.HELD or live.decided_at is None:
             raise errors.Conflict(

@@ -29,11 +29,12 @@ _TAKEN_BACK: Final = ("rescan", "undo")
 Scan = Callable[[str], Verdict]
 
 
-class Hand(NamedTuple):
-    """Whose hand brought lines, and how they came in."""
+class Author(NamedTuple):
+    """Who brought lines, and how they came in; ``written_by`` is a name for people."""
 
     source: str
     writer: str
+    written_by: str = ""
 
     @property
     def is_of_agents(self) -> bool:
@@ -41,9 +42,9 @@ class Hand(NamedTuple):
         return self != UNTRACED and self.writer != Writer.OPERATOR
 
 
-UNTRACED: Final = Hand(Origin.PROMPT.value, Writer.OWN.value)
+UNTRACED: Final = Author(Origin.PROMPT.value, Writer.OWN.value)
 # A text that is not held as this one's is not held as anybody's.
-STRICTEST: Final = Hand(Origin.WEB.value, Writer.UNKNOWN.value)
+STRICTEST: Final = Author(Origin.WEB.value, Writer.UNKNOWN.value)
 
 
 def text_of(version: MemoryVersion) -> str | None:
@@ -63,6 +64,7 @@ class History:
     file: MemoryFile
     released: list[str]
     _versions: dict[str, MemoryVersion] = field(default_factory=dict)
+    _texts: dict[str, str | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, file: MemoryFile) -> History:
@@ -77,52 +79,57 @@ class History:
             # The case of a file that a crew shares names the agent that wrote into it.
             cases = cases.filter(agent_id=file.agent_id)
         bodies = cases.values_list("body", flat=True)
-        return cls(file, [bytes(body).decode("utf-8", "replace") for body in bodies])
+        texts = {bytes(body).decode("utf-8", "replace") for body in bodies}
+        # A longer one may contain a shorter one.
+        return cls(file, sorted(texts - {""}, key=lambda text: (-len(text), text)))
 
     def text_to_judge(self, text: str) -> str:
-        """Return a text with empty lines in place of what a person released."""
+        """Return a text with empty lines in place of what a person released.
+
+        Only where it is all of their lines: in the middle of one it may say another
+        thing.
+        """
         for body in self.released:
-            # Places stay: the case that may come of this stores the whole text.
-            text = text.replace(body, "\n" * len(body))
+            text = _without_lines(text, body)
         return text
 
-    def lines(self, newest: MemoryVersion, text: str) -> dict[Hand, Counter[str]]:
-        """Return the lines of a version's text, by whose hand brought them."""
+    def text_of(self, version: MemoryVersion) -> str | None:
+        """Return a version's text as ``origins.text_of`` does; it is read once."""
+        if version.pk not in self._texts:
+            self._texts[version.pk] = text_of(version)
+        return self._texts[version.pk]
+
+    def lines(self, newest: MemoryVersion, text: str) -> dict[Author, Counter[str]]:
+        """Return the lines of a version's text, by who brought them."""
         if not self._versions:
             rows = self.file.versions.filter(committed=True).order_by("-number")
             self._versions = {row.pk: row for row in rows}
-        by_hand: dict[Hand, Counter[str]] = {}
-        rest, version = Counter(text.splitlines()), self._bringer(newest)
+        by_author: dict[Author, Counter[str]] = {}
+        rest, version = Counter(text.splitlines()), self._origin_version(newest)
         while rest:
             parent = self._versions.get(version.parent_id or "")
             earlier = self._text_before(version, parent)
             common = rest & Counter((earlier or "").splitlines())
             if lines := rest - common:
-                hand = UNTRACED if earlier is None else self._hand(version)
-                by_hand.setdefault(hand, Counter()).update(lines)
+                author = UNTRACED if earlier is None else self._author(version)
+                by_author.setdefault(author, Counter()).update(lines)
             if parent is None:
                 break
-            rest, version = common, self._bringer(parent)
-        return by_hand
-
-    def lines_of_agents(self, newest: MemoryVersion, text: str) -> Counter[str]:
-        """Return the lines of a version's text for which no operator answers."""
-        by_hand = self.lines(newest, text).items()
-        parts = (lines for hand, lines in by_hand if hand.is_of_agents)
-        return sum(parts, Counter[str]())
+            rest, version = common, self._origin_version(parent)
+        return by_author
 
     def scans(
         self, newest: MemoryVersion, text: str, policy: Policy
-    ) -> Iterator[tuple[Hand, Scan]]:
-        """Yield each hand with a scan that judges what it brought, beside all others.
+    ) -> Iterator[tuple[Author, Scan]]:
+        """Yield each author with a scan that judges their lines, beside all others.
 
-        None where the text is not held whoever brought it.
+        Nothing where the text is not held whoever brought it.
         """
         strictest = self._scan(STRICTEST, policy)
         if not (strictest(text).is_held or policy.resembles_known(text)):
             return
-        for hand, own in self.lines(newest, text).items():
-            yield hand, partial(_judge, own, self._scan(hand, policy))
+        for author, own in self.lines(newest, text).items():
+            yield author, partial(_judge, own, self._scan(author, policy))
 
     def held_by(
         self, newest: MemoryVersion, text: str, policy: Policy
@@ -134,12 +141,12 @@ class History:
         )
         return next((verdict.findings for verdict in verdicts if verdict.is_held), None)
 
-    def _scan(self, hand: Hand, policy: Policy) -> Scan:
+    def _scan(self, author: Author, policy: Policy) -> Scan:
         return partial(
-            policy.scan, source=hand.source, tier=self.file.tier, writer=hand.writer
+            policy.scan, source=author.source, tier=self.file.tier, writer=author.writer
         )
 
-    def _bringer(self, version: MemoryVersion) -> MemoryVersion:
+    def _origin_version(self, version: MemoryVersion) -> MemoryVersion:
         """Return the version whose bytes a rescan or an undo put back, else itself."""
         if version.source not in _TAKEN_BACK:
             return version
@@ -155,18 +162,20 @@ class History:
     ) -> str | None:
         """Return what a version was written over, None where nothing can say it."""
         if parent is not None:
-            text = text_of(parent)
+            text = self.text_of(parent)
             return None if text is None else self.text_to_judge(text)
         return "" if version.number == 1 else None
 
-    def _hand(self, version: MemoryVersion) -> Hand:
+    def _author(self, version: MemoryVersion) -> Author:
         if version.source in _TAKEN_BACK or not version.author:
             return UNTRACED
         if self.file.tier == Tier.LEARNED:
             # People approve what is learned.
-            return Hand(version.source, Writer.OPERATOR.value)
-        by = commit.author_of(version)
-        return Hand(version.source, scan_context.writer_of(by, self.file.agent_id))
+            writer = Writer.OPERATOR.value
+        else:
+            by = commit.author_of(version)
+            writer = scan_context.writer_of(by, self.file.agent_id)
+        return Author(version.source, writer, version.written_by)
 
 
 def _judge(own: Counter[str], scan: Scan, text: str) -> Verdict:
@@ -175,6 +184,27 @@ def _judge(own: Counter[str], scan: Scan, text: str) -> Verdict:
 
 
 # ── Lines ────────────────────────────────────────────────────────────────────
+def _without_lines(text: str, lines: str) -> str:
+    """Return a text with empty lines in place of some; all places stay.
+
+    The case that may come of the rest stores the whole text.
+    """
+    start = text.find(lines)
+    while start >= 0:
+        end, next_start = start + len(lines), start + 1
+        if _is_edge(text, start) and _is_edge(text, end):
+            text = text[:start] + "\n" * len(lines) + text[end:]
+            next_start = end
+        start = text.find(lines, next_start)
+    return text
+
+
+def _is_edge(text: str, at: int) -> bool:
+    """Whether a line begins or ends at a place."""
+    rest = text[at : at + 2]
+    return at == 0 or text[at - 1] == "\n" or rest[:1] in ("", "\n") or rest == "\r\n"
+
+
 def without(text: str, own_lines: Counter[str]) -> Iterator[str]:
     """Yield the lines of a text without some, each as often as it is counted."""
     counts = Counter(own_lines)
@@ -187,9 +217,10 @@ def without(text: str, own_lines: Counter[str]) -> Iterator[str]:
 
 
 def with_people(text: str, by_agents: Counter[str], earlier: str) -> str:
-    """Return an earlier text with the lines that people wrote since.
+    """Return an earlier text; where people wrote since, the present one without agents.
 
-    ``by_agents`` are the other lines of the present text.
+    Of the lines ``by_agents`` those of the earlier text stay then. What the present
+    text lacks of the earlier one does not come back.
     """
     earlier_lines = Counter(earlier.splitlines())
     if not Counter(text.splitlines()) - by_agents - earlier_lines:

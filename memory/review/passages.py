@@ -1,7 +1,7 @@
 """Sentences and lines of otherwise different texts that reviewers released.
 
-Those that were released most often come first, and no more than MAX_PASSAGES of them,
-because each is judged with every held text that has it.
+Each is judged with every held text that has it, those that were released most often
+first, until MAX_PASSAGES would let enough pass or MAX_JUDGED texts were judged.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from memory.rules import tokenizer
 from memory.scanner import Unit
 
 MAX_PASSAGES: Final = 50
+# Takes a minute or two of a night.
+MAX_JUDGED: Final = 25_000
 LEAST_WORDS: Final = 4
 CHUNK: Final = 50
 
@@ -57,11 +59,11 @@ def released(
         if len(cases) >= least and name not in allowed and _is_proposable(words[name])
     }
     names -= _confirmed(workspace_id, names)
-    frequent = sorted(names, key=lambda n: (-len(holders[n]), n))[:MAX_PASSAGES]
-    passing = _passing(frequent, policy, texts)
+    frequent = sorted(names, key=lambda n: (-len(holders[n]), n))
+    passing = _passing(frequent, policy, texts, least)
     return [
         Passage(words[name], tuple(holders[name].values()), passing[name])
-        for name in sorted(frequent)
+        for name in sorted(passing)
     ]
 
 
@@ -105,14 +107,24 @@ def _confirmed(workspace_id: str, names: set[str]) -> set[str]:
 
 
 def _passing(
-    names: Sequence[str], policy: Policy, texts: Sequence[Text]
+    names: Sequence[str], policy: Policy, texts: Sequence[Text], least: int
 ) -> dict[str, list[Text]]:
-    """Return by passage the held texts that would pass without it."""
-    passing: dict[str, list[Text]] = {name: [] for name in names}
+    """Return by passage the held texts that would pass without it.
+
+    Passages without which fewer than ``least`` released texts would pass are left out.
+    """
+    candidates, holders = set(names), defaultdict[str, list[Text]](list)
     for row in texts if names else ():
-        if not row.is_held:
-            continue
-        for name in _names(row.text) & passing.keys():
-            if not row.is_held_without(name, policy):
-                passing[name].append(row)
+        if row.is_held:
+            for name in _names(row.text) & candidates:
+                holders[name].append(row)
+    passing: dict[str, list[Text]] = {}
+    judged_count = 0
+    for name in names:
+        judged_count += len(holders[name])
+        if len(passing) == MAX_PASSAGES or judged_count > MAX_JUDGED:
+            break
+        rows = [row for row in holders[name] if not row.is_held_without(name, policy)]
+        if sum(row.state == HeldState.RELEASED for row in rows) >= least:
+            passing[name] = rows
     return passing

@@ -222,9 +222,8 @@ def _of_passages(
     """Yield sentences and lines with findings of otherwise different released texts."""
     for passage in passages.released(actor.workspace_id, policy, texts, REPEATS):
         effect = proposal_effect.count(texts, passage.passing)
-        if effect.released >= REPEATS:
-            kind = ProposalKind.PASSAGE
-            yield from _allowing(actor, kind, passage.text, passage.cases, effect)
+        kind = ProposalKind.PASSAGE
+        yield from _allowing(actor, kind, passage.text, passage.cases, effect)
 
 
 def _allowing(

@@ -1,15 +1,17 @@
 """Scanning stored text again: a replay that only counts, and a rescan that holds.
 
 A replay counts the stored texts whose verdict would change, with samples; it changes
-nothing. A rescan removes a file's text from disk when the current rules hold it: the
-newest version that passes is restored, with the lines that people wrote since, and the
-removed text waits for review. Both judge each line of a file as written by whoever
-brought it (``origins``), are bounded and report where they stopped.
+nothing. A rescan removes a file's text from disk when the current rules hold it, and
+the removed text waits for review: the newest version that passes is restored, or, where
+people wrote since, what they wrote stays with what is left of that version. Both judge
+each line of a file as written by whoever brought it (``origins``), are bounded and
+report where they stopped.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,7 +29,7 @@ from memory.models import (
     RecordStatus,
 )
 from memory.review import origins
-from memory.review.origins import Hand, History
+from memory.review.origins import Author, History
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.rules.translation import gettext, gettext_noop
@@ -44,7 +46,7 @@ BATCH: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One stored text for a replay; ``kind`` is translated where it is judged_text.
+    """One stored text for a replay; ``kind`` is translated where it is shown.
 
     ``held_by`` returns the findings that hold it, None when it passes.
     """
@@ -117,10 +119,10 @@ def _current(file: MemoryFile) -> tuple[MemoryVersion, str] | None:
 
 
 def _scan(
-    text: str, source: str, tier: str, hand: str | None = None
+    text: str, source: str, tier: str, writer: str | None = None
 ) -> Callable[[Policy], tuple[Finding, ...] | None]:
     def held_by(policy: Policy) -> tuple[Finding, ...] | None:
-        verdict = policy.scan(text, source=source, tier=tier, writer=hand)
+        verdict = policy.scan(text, source=source, tier=tier, writer=writer)
         return verdict.findings if verdict.is_held else None
 
     return held_by
@@ -157,8 +159,8 @@ def _held_texts(workspace_id: str) -> Iterator[Stored]:
     rows = HeldFile.objects.filter(workspace_id=workspace_id, state=HeldState.HELD)
     for row in rows.order_by("-risk")[:HELD_LIMIT]:
         text = bytes(row.body).decode("utf-8", "replace")
-        hand = scan_context.context_of(row).writer
-        held_by = _scan(text, row.source, row.tier, hand)
+        writer = scan_context.context_of(row).writer
+        held_by = _scan(text, row.source, row.tier, writer)
         yield Stored(gettext_noop("waiting text"), row.id, text, held_by)
 
 
@@ -277,8 +279,8 @@ def _judge(
     """Return what holds a text whose lines are a version's, None when it passes."""
     policy = quarantine.policy(history.file.workspace_id)
     judged_text = history.text_to_judge(text)
-    for hand, scan in history.scans(version, judged_text, policy):
-        incoming = _incoming(history.file, version, text, hand)
+    for author, scan in history.scans(version, judged_text, policy):
+        incoming = _incoming(history.file, version, text, author)
         judgement = quarantine.decision(incoming, judged_text, scan, policy)
         if judgement.action != "allow":
             return incoming, judgement
@@ -286,7 +288,7 @@ def _judge(
 
 
 def _incoming(
-    file: MemoryFile, version: MemoryVersion, text: str, hand: Hand
+    file: MemoryFile, version: MemoryVersion, text: str, author: Author
 ) -> Incoming:
     before = version.parent
     return Incoming(
@@ -294,17 +296,18 @@ def _incoming(
         place=paths.place_of(file),
         text=text,
         mode="replace",
-        source=version.source if hand == origins.UNTRACED else hand.source,
-        written_by=version.written_by,
+        source=version.source if author == origins.UNTRACED else author.source,
+        written_by=author.written_by,
         base_sha256=before.sha256 if before else "",
-        writer=hand.writer,
+        writer=author.writer,
     )
 
 
 def _restore_clean(history: History, bad: MemoryVersion, text: str, by: Actor) -> None:
-    """Restore the newest version that passes, with what people wrote since.
+    """Put the newest version that passes, with what people wrote since, in the place.
 
-    Where no version passes, what people wrote stays; without any the file is removed.
+    Where none passes, what people wrote stays, or at least what operators are known to
+    have written; without any the file is removed.
     """
     note = f"version {bad.number} held by a rescan"
     data = next(_clean_texts(history, bad, text), None)
@@ -313,15 +316,21 @@ def _restore_clean(history: History, bad: MemoryVersion, text: str, by: Actor) -
 
 
 def _clean_texts(history: History, bad: MemoryVersion, text: str) -> Iterator[bytes]:
-    by_agents = history.lines_of_agents(bad, history.text_to_judge(text))
+    by_author = history.lines(bad, history.text_to_judge(text))
+    by_agents = Counter[str]()
+    for author, lines in by_author.items():
+        if author.is_of_agents:
+            by_agents += lines
     for old in versions.log(history.file):
-        earlier = origins.text_of(old)
+        earlier = history.text_of(old)
         if earlier is None or not old.sha256:
             continue
         rest = origins.with_people(text, by_agents, earlier)
         lines_of = old if rest == earlier else bad
         if rest != text and _judge(history, lines_of, rest) is None:
             yield rest.encode()
-    rest = "".join(origins.without(text, by_agents))
-    if rest.strip() and _judge(history, bad, rest) is None:
-        yield rest.encode()
+    untraced = by_author.get(origins.UNTRACED, Counter())
+    for lines in (by_agents, by_agents + untraced):
+        rest = "".join(origins.without(text, lines))
+        if rest.strip() and _judge(history, bad, rest) is None:
+            yield rest.encode()

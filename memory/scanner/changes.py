@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # Findings further apart do not add up.
 REACH: Final = scoring.WINDOW
 _GAP: Final = "\n"
+_FENCE: Final = "```"
 
 
 class Change(NamedTuple):
@@ -163,20 +164,37 @@ def _heavier(
     ]
 
 
-def is_joint(change: Change, verdict: Verdict, seam: int, scan: Scan) -> bool:
+def is_joint(change: Change, verdict: Verdict, boundary: int, scan: Scan) -> bool:
     """Whether an attack lies in the texts on both sides of a place, not in each."""
-    if any(finding.start < seam < finding.end for finding in verdict.findings):
+    if any(finding.start < boundary < finding.end for finding in verdict.findings):
         return True
-    place = seam - change.start
+    place = boundary - change.start
+    front, rest = change.text[:place], change.text[place:]
+    sides = [front, rest]
+    if front.count(_FENCE) % 2:
+        # A block of code left open turns those of the other text inside out.
+        sides.append(f"{_FENCE}\n{rest}")
     apart: dict[tuple[str, str], float] = {}
-    for side in (change.text[:place], change.text[place:]):
-        apart |= _weights(side, scan(side))
+    for side in sides:
+        for key, weight in _weights(side, scan(side)).items():
+            apart[key] = max(apart.get(key, 0.0), weight)
     local = tuple(_shift(finding, -change.start) for finding in verdict.findings)
     return bool(_heavier(change.text, replace(verdict, findings=local), apart))
 
 
 def _shift(finding: Finding, by: int) -> Finding:
     return replace(finding, start=finding.start + by, end=finding.end + by)
+
+
+def within(finding: Finding, first: int, size: int) -> Finding:
+    """Return a finding with its place in a part of the text that begins at ``first``.
+
+    The place of a finding outside of the part is all of the part.
+    """
+    start, end = max(finding.start - first, 0), min(finding.end - first, size)
+    if start >= end:
+        start, end = 0, size
+    return replace(finding, start=start, end=end)
 
 
 # ── The verdict ──────────────────────────────────────────────────────────────

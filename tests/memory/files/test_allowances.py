@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from memory.models import Clearance, HeldFile, JournalEntry, ScannerProposal
 from memory.review import decide as review
@@ -99,3 +101,43 @@ def test_of_two_reviewers_who_allow_a_text_one_takes_back_the_own(
     assert writes(world, kit.POISON, 30)
     undo(world, cases[1])
     assert not writes(world, kit.POISON, 31)
+
+
+def test_of_texts_with_unseen_characters_the_last_that_was_allowed_passes(
+    world: World,
+) -> None:
+    texts = [f"{kit.POISON}{unseen}" for unseen in ("", "\u200b", "\u200c")]
+    cases = [hold_text(world, text, learning.label(number))
+             for number, text in enumerate(texts)]  # fmt: skip
+    for case in cases:
+        review.decide(
+            case,
+            Decision.RELEASE_AND_ALLOW,
+            version=1,
+            reason="A drill",
+            by=world.actor("operator"),
+        )
+
+    def passing(first: int) -> list[bool]:
+        return [writes(world, text, n) for n, text in enumerate(texts, first)]
+
+    assert passing(30) == [True, False, True]
+    undo(world, cases[2])
+    assert passing(40) == [True, True, False]
+    undo(world, cases[1])
+    assert passing(50) == [True, False, False]
+
+
+def test_who_allows_a_text_locks_the_workspace_before_the_case(world: World) -> None:
+    case = hold_text(world)
+    with CaptureQueriesContext(connection) as queries:
+        review.decide(
+            case,
+            Decision.RELEASE_AND_ALLOW,
+            version=1,
+            reason="A drill",
+            by=world.actor("operator"),
+        )
+    statements = [query["sql"] for query in queries.captured_queries]
+    tables = [sql.partition(' FROM "')[2].partition('"')[0] for sql in statements]
+    assert tables.index("workspaces") < tables.index("held_files")

@@ -64,11 +64,13 @@ def test_an_erased_text_gets_no_label_for_the_block_that_stays(world: World) -> 
 @pytest.mark.parametrize(
     ("source", "writer"), [("tool", "own"), ("operator_curated", "operator")]
 )
+@pytest.mark.parametrize("outcome", [{}, {"context": {"writer": "somebody else"}},
+                                     {"context": {"writer": ["own"]}}])  # fmt: skip
 def test_a_text_judged_without_a_writer_is_whose_its_source_says(
-    world: World, source: str, writer: str
+    world: World, source: str, writer: str, outcome: dict[str, Any]
 ) -> None:
     case = hold_text(world, kit.POISON)
-    HeldFile.objects.filter(pk=case.pk).update(source=source, outcome={})
+    HeldFile.objects.filter(pk=case.pk).update(source=source, outcome=outcome)
     case.refresh_from_db()
     by = world.actor("operator")
     decide(case, Decision.DISCARD, version=1, reason="An attack", by=by)

@@ -66,6 +66,24 @@ def test_those_that_were_released_most_often_are_looked_at(
     assert row.subject == scanner.fingerprint(second.fires)
 
 
+def test_a_passage_without_which_no_text_passes_takes_no_place(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule, doubled = learning.lone_rules()[:2]
+    texts = [learning.text_of(rule, number) for number in range(3)]
+    pair = f"{doubled.fires}\n\n{kit.POISON}"
+    texts += [f"# Report {number}\n\n{pair}\n" for number in range(3, 7)]
+    for number, text in enumerate(texts):
+        learning.decided(world, Decision.RELEASE, text=text, number=number)
+    monkeypatch.setattr(passages, "MAX_PASSAGES", 1)
+    subjects = {row.subject for row in learning.of_kind(world, ProposalKind.PASSAGE)}
+    assert subjects == {scanner.fingerprint(rule.fires)}
+    monkeypatch.setattr(passages, "MAX_JUDGED", 2)
+    policy = quarantine.policy(world.acme.id)
+    rows = proposal_effect.texts(world.acme.id, policy)
+    assert passages.released(world.acme.id, policy, rows, 3) == []
+
+
 def test_a_text_is_cut_and_judged_only_for_passages_that_it_has(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

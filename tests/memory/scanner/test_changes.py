@@ -193,3 +193,22 @@ def test_findings_that_add_up_in_one_write_add_up_in_two() -> None:
     kept = f"{first}\n{filler}\n"
     assert SCAN(f"{kept}{second}").is_held
     assert verdict_on(kept, f"{kept}{second}").is_held
+
+
+# ── Places ───────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("place", "fitted"),
+    [
+        ((12, 14), (2, 4)),
+        ((4, 14), (0, 4)),
+        ((12, 99), (2, 8)),
+        ((4, 9), (0, 8)),
+        ((74, 84), (0, 8)),
+    ],
+)
+def test_the_place_of_a_finding_lies_in_the_part_that_is_shown(
+    place: tuple[int, int], fitted: tuple[int, int]
+) -> None:
+    finding = replace(SCAN(ATTACK).findings[0], start=place[0], end=place[1])
+    inside = changes.within(finding, 10, 8)
+    assert (inside.start, inside.end) == fitted
