@@ -21,11 +21,10 @@ END: Final = "<!-- end of the scanner figures -->"
 UNREACHABLE: Final = (
     "Lakera gandalf_ignore_instructions", "Lakera mosscap", "lakeraai/pint-benchmark",
     "xTRam1/safe-guard-prompt-injection", "Harelix mixed techniques",
-    "microsoft/llmail-inject-challenge (submissions)", "AI-secure/AgentPoison",
-    "uiuc-kang-lab/InjecAgent and agiresearch/ASB (copies of others were taken)",
-    "verazuo/jailbreak_llms (copies of others were taken)",
+    "microsoft/llmail-inject-challenge", "AI-secure/AgentPoison",
+    "uiuc-kang-lab/InjecAgent", "agiresearch/ASB", "verazuo/jailbreak_llms",
     "liu00222/Open-Prompt-Injection", "gbvolkov/mdeberta-ru",
-    "Meffazm/ru-jailbreak-guard", "slhkrkya (Turkish)", "LeThaiMinh (Vietnamese)",
+    "Meffazm/ru-jailbreak-guard", "slhkrkya", "LeThaiMinh",
     "jangwonii/korean", "thu-coai/Safety-Prompts",
 )  # fmt: skip
 Extra = dict[str, Any]
@@ -150,7 +149,8 @@ def render(figures: Figures) -> str:
         _blind_table(figures.blind),
         "Kinds of attacks that it mostly does not see:",
         _unseen_table(figures.missed_kinds),
-        f"Could not be reached: {', '.join(figures.unreachable)}.",
+        f"Could not be reached: {', '.join(figures.unreachable)}. "
+        "Of some of them copies of others were taken.",
     )
     return "\n\n".join(parts)
 

@@ -31,10 +31,13 @@ _LATER_TABLES: Final = {
     "gdpr_covered_words",
     "gdpr_export_words",
     "gdpr_remembered_words",
+    "review_labels",
+    "scanner_proposals",
 }
 _LATER_COLUMNS: Final = {
-    "installation": "bodies",
-    "recall_check_runs": "workspace_id",
+    "installation": ["bodies"],
+    "recall_check_runs": ["workspace_id"],
+    "scan_clearances": ["allows_all", "kind"],
 }
 
 
@@ -156,7 +159,7 @@ def rewritten(file: str, target: Path, change: Callable[[Kind, Any], None]) -> s
 
 def aged(file: str, target: Path) -> str:
     """Write a backup as an earlier version would have made it."""
-    places: dict[str, int] = {}
+    places: dict[str, list[int]] = {}
 
     def age(kind: Kind, content: Any) -> None:
         if kind == Kind.HEADER:
@@ -170,12 +173,13 @@ def aged(file: str, target: Path) -> str:
             tables[:] = [t for t in tables if t["name"] not in _LATER_TABLES]
             for table in tables:
                 names = [name for name, _ in table["columns"]]
-                if table["name"] in _LATER_COLUMNS:
-                    place = names.index(_LATER_COLUMNS[table["name"]])
-                    places[table["name"]] = place
+                later = map(names.index, _LATER_COLUMNS.get(table["name"], ()))
+                places[table["name"]] = sorted(later, reverse=True)
+                for place in places[table["name"]]:
                     del table["columns"][place]
         elif kind == Kind.ROWS and content["table"] in places:
             for row in content["rows"]:
-                del row[places[content["table"]]]
+                for place in places[content["table"]]:
+                    del row[place]
 
     return rewritten(file, target, age)

@@ -22,7 +22,7 @@ NO_LANGUAGE: Final = frozenset(
 )
 READ: Final = frozenset({"title", "aria-label", "placeholder", "alt"})
 WORD: Final = re.compile(r"[A-Za-zÄÖÜäöüß]{3,}")
-# The same word in both languages; names of products, files and standards.
+# The same word in both languages; names of products, files, tiers and standards.
 SHARED_WORDS: Final = frozenset(
     """
     Admin Agent App Apr April AtomicMemory Aug August Bytes Code Compliance convex
@@ -30,6 +30,7 @@ SHARED_WORDS: Final = frozenset(
     dense Export Feb Filter Fusion Gateway hybrid Import Index Info Installation
     instructions Jan Journal Jul Jun keeper MCP mem Memory Mission Name nobody Nov
     Operator orchestrator Original override Person Plan refund Scanner Sep sidecar
+    CREW PERSONA daily learned lessons peers pins
     Status System Text Ticket Trace UTC Variable Version Webhook Webhooks
     """.split()
 )
