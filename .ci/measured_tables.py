@@ -141,6 +141,7 @@ def render(figures: Figures) -> str:
         "Of attacks that were written for this project, by language models that had not"
         f" read the rules, it holds {cell(figures.blind_attacks)}:"
     )
+    names = ", ".join(figures.unreachable)
     parts = (
         _summary(figures),
         _attack_table(figures.attacks),
@@ -149,8 +150,7 @@ def render(figures: Figures) -> str:
         _blind_table(figures.blind),
         "Kinds of attacks that it mostly does not see:",
         _unseen_table(figures.missed_kinds),
-        f"Could not be reached: {', '.join(figures.unreachable)}. "
-        "Of some of them copies of others were taken.",
+        f"Could not be reached: {names}. Of some of them copies of others were taken.",
     )
     return "\n\n".join(parts)
 
