@@ -135,9 +135,9 @@ def _lines(actor: Actor, rows: Iterable[ScannerProposal]) -> list[Line]:
     for row in items:
         words = _words(row, cases)
         names = row.evidence.get("cases", ())
-        known = [cases[name] for name in names if name in cases]
+        examples = [cases[name] for name in names if name in cases]
         rule = registry.BY_ID.get(row.subject)
-        lines.append(Line(row, rule, words[:EXCERPT], len(words), known))
+        lines.append(Line(row, rule, words[:EXCERPT], len(words), examples))
     return lines
 
 

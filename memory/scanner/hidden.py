@@ -18,6 +18,7 @@ from memory.scanner import (
     scoring,
     segment,
     sentences,
+    split,
 )
 from memory.scanner.model import Hit
 from memory.scanner.views import View, beyond_ascii
@@ -40,7 +41,7 @@ SILENT = frozenset(
     {"url", "html", "plain", "spread", "lookalike", "split", "respelled", "markup"}
 )
 # What these change is how words are cut, and that is no code.
-_PUT_TOGETHER = frozenset({"split", respelled.KIND, markup.KIND})
+_JOINS_WORDS = frozenset({split.KIND, respelled.KIND, markup.KIND})
 # Nothing is hidden below these.
 _LAST = frozenset({respelled.KIND, markup.KIND})
 _MIN_WORDS, _LONG, _MIN_LONG = 3, 5, 2
@@ -105,7 +106,7 @@ def expand(original: View, folded: View) -> Iterator[View]:
 
     Codes and letter games have a size of their own, so that plain readings (escaped
     characters, split words) take none of it. An empty view that is cut stands for
-    codes and letter games that were left out.
+    codes and letter games that were left out, for their size or their depth.
     """
     size = max(decode.MAX_GROWTH * len(original.text), decode.MIN_TOTAL)
     size = min(size, decode.MAX_TOTAL)
@@ -191,7 +192,7 @@ def changed_pieces(view: View, text: str) -> list[tuple[int, int, str]]:
         begin, finish, start, end = view.piece(index)
         piece, source = view.text[begin:finish], text[start:end]
         is_same = piece == source or folding.folded(piece) == folding.folded(source)
-        if view.source_kind in _PUT_TOGETHER and len(piece) > _LONGEST_WORD:
+        if view.source_kind in _JOINS_WORDS and len(piece) > _LONGEST_WORD:
             # Text around what this view replaced, whose words the last one joined.
             is_same = is_same or piece in view.source
         if piece.strip() and end > start and not is_same:

@@ -32,6 +32,11 @@ def allow(world: World, text: str, number: int) -> HeldFile:
     return learning.decided(world, decision, text=text, number=number)
 
 
+def allow_case(world: World, case: HeldFile) -> None:
+    decision, by = Decision.RELEASE_AND_ALLOW, world.actor("operator")
+    review.decide(case, decision, version=1, reason="A drill", by=by)
+
+
 def undo(world: World, case: HeldFile | None) -> None:
     assert case is not None
     review.undo(case, by=world.actor("operator"))
@@ -90,13 +95,7 @@ def test_of_two_reviewers_who_allow_a_text_one_takes_back_the_own(
     cases = [hold_text(world, text, learning.label(number))
              for number, text in enumerate((kit.POISON, HIDDEN))]  # fmt: skip
     for case in cases:
-        review.decide(
-            case,
-            Decision.RELEASE_AND_ALLOW,
-            version=1,
-            reason="A drill",
-            by=world.actor("operator"),
-        )
+        allow_case(world, case)
     undo(world, cases[0])
     assert writes(world, kit.POISON, 30)
     undo(world, cases[1])
@@ -110,13 +109,7 @@ def test_of_texts_with_unseen_characters_the_last_that_was_allowed_passes(
     cases = [hold_text(world, text, learning.label(number))
              for number, text in enumerate(texts)]  # fmt: skip
     for case in cases:
-        review.decide(
-            case,
-            Decision.RELEASE_AND_ALLOW,
-            version=1,
-            reason="A drill",
-            by=world.actor("operator"),
-        )
+        allow_case(world, case)
 
     def passing(first: int) -> list[bool]:
         return [writes(world, text, n) for n, text in enumerate(texts, first)]
@@ -131,13 +124,7 @@ def test_of_texts_with_unseen_characters_the_last_that_was_allowed_passes(
 def test_who_allows_a_text_locks_the_workspace_before_the_case(world: World) -> None:
     case = hold_text(world)
     with CaptureQueriesContext(connection) as queries:
-        review.decide(
-            case,
-            Decision.RELEASE_AND_ALLOW,
-            version=1,
-            reason="A drill",
-            by=world.actor("operator"),
-        )
+        allow_case(world, case)
     statements = [query["sql"] for query in queries.captured_queries]
     tables = [sql.partition(' FROM "')[2].partition('"')[0] for sql in statements]
     assert tables.index("workspaces") < tables.index("held_files")
